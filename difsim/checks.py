@@ -1,7 +1,7 @@
-"""Checks at the public doors: each error says which argument it is about, what came, and what is needed.
+"""Checks of public arguments: each error says which argument it is about, what was given, and what is needed.
 
-A door checks its own arguments once, before any loop. Numbers that `jit`, `vmap` or a derivative traces have no values
-yet: their types and shapes alone are checked, and a run reports wrong values as a status.
+A public function checks its own arguments once, before any loop. Numbers that `jit`, `vmap` or a derivative traces have
+no values yet: their types and shapes alone are checked, and a run reports wrong values as a status.
 """
 
 import functools
@@ -15,7 +15,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
-from difsim.typing import as_float, as_integer, came, named, require_finite, require_sizes
+from difsim.typing import as_float, as_integer, convert_named, describe, require_finite, require_sizes
 
 # What Python and NumPy ask of a number that has no value yet.
 NEEDS_A_VALUE = (
@@ -36,7 +36,7 @@ def instance(name: str, given: Any, kind: type | UnionType, needed: str) -> Any:
     **Returns:** `given`. **Raises:** ValueError for an object of another class.
     """
     if not isinstance(given, kind):
-        raise ValueError(f"{name}: got {came(given)}: give {needed}")
+        raise ValueError(f"{name}: got {describe(given)}: give {needed}")
     return given
 
 
@@ -46,7 +46,7 @@ def integer(name: str, given: Any, least: int = 1) -> int:
     **Arguments:** `name` of the argument; `given`; `least`, its smallest value.
     **Returns:** the integer. **Raises:** ValueError for another number, or one below `least`.
     """
-    return named(name, lambda x: as_integer(x, least), given)
+    return convert_named(name, lambda x: as_integer(x, least), given)
 
 
 def numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -> Array:
@@ -56,7 +56,7 @@ def numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -
     any); `is_finite`, whether all known values must be.
     **Returns:** the array. **Raises:** ValueError.
     """
-    return _sized(name, named(name, as_float, given), sizes, is_finite)
+    return _convert_sized(name, convert_named(name, as_float, given), sizes, is_finite)
 
 
 def host_numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = True) -> np.ndarray:
@@ -71,13 +71,13 @@ def host_numbers(name: str, given: Any, sizes: str = "...", is_finite: bool = Tr
         except ValueError:  # rows of several lengths
             x = np.asarray(None)
         if x.dtype.kind not in "biuf":
-            raise ValueError(f"got {came(given)}: give a real number, or an array of them")
+            raise ValueError(f"got {describe(given)}: give a real number, or an array of them")
         return x.astype(float)
 
-    return _sized(name, named(name, convert, given), sizes, is_finite)
+    return _convert_sized(name, convert_named(name, convert, given), sizes, is_finite)
 
 
-def _sized(name: str, x: Any, sizes: str, is_finite: bool) -> Any:
+def _convert_sized(name: str, x: Any, sizes: str, is_finite: bool) -> Any:
     if sizes != "...":
         require_sizes(name, sizes, x)
         if x.ndim != len(sizes.split()):
@@ -96,14 +96,14 @@ def random_key(name: str, given: Any) -> Any:
     typed = isinstance(given, jax.Array) and jnp.issubdtype(given.dtype, jax.dtypes.prng_key) and given.shape == ()
     plain = isinstance(given, jax.Array | np.ndarray) and given.dtype == jnp.uint32 and given.ndim == 1
     if not (typed or plain):
-        raise ValueError(f"{name}: got {came(given)}: give a random key, such as jax.random.key(0)")
+        raise ValueError(f"{name}: got {describe(given)}: give a random key, such as jax.random.key(0)")
     return given
 
 
-def state_of(door: str, model: Any, state: Any) -> None:
+def require_state(name: str, model: Any, state: Any) -> None:
     """Refuse a state that is not the model's.
 
-    **Arguments:** `door`, the function that asks; `model`, with the classes of its states, `state_kinds`; `state`.
+    **Arguments:** `name`, the function that asks; `model`, with the classes of its states, `state_kinds`; `state`.
     **Raises:** ValueError, with the way to the right state where the model knows one.
     """
     if not isinstance(state, model.state_kinds):
@@ -111,34 +111,36 @@ def state_of(door: str, model: Any, state: Any) -> None:
         ways = [way for way in ("start", "at_rest") if hasattr(model, way)]
         remedy = f"give model.{ways[0]}(...)" if ways else "give one"
         raise ValueError(
-            f"{door}: state: got {came(state)}, and the state of {type(model).__name__} is {kinds}: {remedy}"
+            f"{name}: state: got {describe(state)}, and the state of {type(model).__name__} is {kinds}: {remedy}"
         )
     for path, leaf in jax.tree_util.tree_leaves_with_path(state):
         if not isinstance(leaf, jax.Array | np.ndarray | float | int):
             where = jax.tree_util.keystr(path)
-            raise ValueError(f"{door}: state{where}: got {came(leaf)}: give numbers alone, such as arrays of JAX")
+            raise ValueError(
+                f"{name}: state{where}: got {describe(leaf)}: give numbers alone, such as arrays of JAX"
+            )
     if hasattr(model, "check_sizes"):
-        model.check_sizes(f"{door}: state", state)
+        model.check_sizes(f"{name}: state", state)
 
 
-def at_one_point(method: Callable) -> Callable:
+def check_point(method: Callable) -> Callable:
     """A method of one point [3] m, which checks it: lists become arrays, and other shapes and NaN are refused."""
 
     @functools.wraps(method)
-    def checked(self: Any, x: Any) -> Array:
+    def wrapper(self: Any, x: Any) -> Array:
         # Nearly all calls are traced, with an array that is right.
         if not (isinstance(x, Tracer) and x.shape == (3,) and jnp.issubdtype(x.dtype, jnp.floating)):
             x = numbers(f"{type(self).__name__}.{method.__name__}: x", x, "3")
         return method(self, x)
 
-    return checked
+    return wrapper
 
 
 def check_points(kind: type, *names: str) -> None:
-    """Make `at_one_point` of the methods of these names that a class defines."""
+    """Make `check_point` of the methods of these names that a class defines."""
     for name in names:
         if name in vars(kind):
-            setattr(kind, name, at_one_point(vars(kind)[name]))
+            setattr(kind, name, check_point(vars(kind)[name]))
 
 
 def require_function(name: str, given: Any) -> Callable:
@@ -147,11 +149,11 @@ def require_function(name: str, given: Any) -> Callable:
     **Arguments:** `name` of the argument; `given`. **Returns:** `given`. **Raises:** ValueError otherwise.
     """
     if not callable(given):
-        raise ValueError(f"{name}: got {came(given)}: give a function, without calling it")
+        raise ValueError(f"{name}: got {describe(given)}: give a function, without calling it")
     return given
 
 
-def traceable(name: str, given: Callable) -> Callable:
+def explain_errors(name: str, given: Callable) -> Callable:
     """A user's function, whose errors tell the user what to change.
 
     It costs nothing where the function is traced anyway: a compiled program has no trace of it.
@@ -163,7 +165,7 @@ def traceable(name: str, given: Callable) -> Callable:
     require_function(name, given)
 
     @functools.wraps(given, updated=())
-    def checked(*args: Any) -> Any:
+    def wrapper(*args: Any) -> Any:
         try:
             out = given(*args)
         except CallError:
@@ -185,11 +187,11 @@ def traceable(name: str, given: Callable) -> Callable:
             if not _is_number(leaf):
                 where = jax.tree_util.keystr(path) or "a result"
                 raise CallError(
-                    f"{name} returned {came(leaf)} as {where}: return numbers alone, such as arrays of JAX"
+                    f"{name} returned {describe(leaf)} as {where}: return numbers alone, such as arrays of JAX"
                 )
         return out
 
-    return checked
+    return wrapper
 
 
 def _is_number(x: Any) -> bool:

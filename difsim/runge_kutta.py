@@ -25,8 +25,8 @@ def runge_kutta4(
 
     def stage(carry, shares):
         slope, end = carry
-        slope, seen = rate(advanced(y, slope, shares[0] * h))
-        return (slope, advanced(end, slope, shares[1] * h)), seen
+        slope, seen = rate(add_scaled(y, slope, shares[0] * h))
+        return (slope, add_scaled(end, slope, shares[1] * h)), seen
 
     still = jax.tree.map(jnp.zeros_like, y)
     stages = jnp.asarray(STAGES, jnp.result_type(h))
@@ -34,7 +34,7 @@ def runge_kutta4(
     return end, jax.tree.map(lambda x: x[-1], seen)
 
 
-def advanced(y: Any, rate: Any, h: Scalar) -> Any:
+def add_scaled(y: Any, rate: Any, h: Scalar) -> Any:
     """y + h rate, leaf by leaf.
 
     **Arguments:** `y`; `rate`, of the structure of y; `h`, s. **Returns:** the sum, of the structure of y.

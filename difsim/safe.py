@@ -62,7 +62,7 @@ def unit(v: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
 
 
 @jax.jit
-def shortened(v: Float[Array, "*n d"], most: Float[Array, "*n"]) -> Float[Array, "*n d"]:
+def clip_norm(v: Float[Array, "*n d"], most: Float[Array, "*n"]) -> Float[Array, "*n d"]:
     """A vector limited to a maximum length, such as a friction force at its bound.
 
     **Arguments:** `v` [..., d]; `most` [...], the maximum length in the unit of v. **Returns:** the vectors [...,

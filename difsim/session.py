@@ -50,8 +50,8 @@ def configure(
     nothing.
 
     On a machine with a GPU the CPU becomes the default device, and work that is wide enough goes to the GPU by itself
-    (`difsim.wide`): an adaptive run is a chain of small operations, which a core does sooner. What JAX was told before
-    about devices, by JAX_PLATFORMS or its configuration, stays.
+    (`difsim.wide`): an adaptive run is a chain of small operations, which a core does sooner. What JAX was set to
+    before about devices, by JAX_PLATFORMS or its configuration, stays.
 
     **Arguments:** `device`: "cpu": nothing goes to a GPU; "gpu": all goes there. `cores` of the CPU that batches
     (`inversion.map_batched`) are shared by; by default as many as this process may use. `cache`, the folder; None: no

@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from difsim.checks import host_numbers, integer
 from difsim.extras import require
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 
 KM = 1e3  # m
 DEGREE = 7  # of the polynomials that interpolate a written trajectory
@@ -118,7 +118,7 @@ def write_spk(
     body, centre = (integer(f"write_spk: {k}", x, -(2**31)) for k, x in (("body", body), ("centre", centre)))
     pieces = _pieces(times, np.concatenate(states, axis=1))
     spice = require("spice", "spiceypy")
-    with atomically(path) as beside:  # a kernel that SPICE gave up is removed
+    with write_atomically(path) as beside:  # a kernel that SPICE gave up is removed
         handle = _ask("spkopn", str(beside), "difsim", 0, remedy="give another path")
         try:
             for t, x in pieces:

@@ -34,11 +34,11 @@ def as_float(x: Any) -> Array:
     except (TypeError, ValueError, OverflowError):
         found = None
     if found is None or not any(jnp.issubdtype(found.dtype, kind) for kind in (bool, jnp.integer, jnp.floating)):
-        raise ValueError(f"got {came(x)}: give a real number, or an array of them") from None
+        raise ValueError(f"got {describe(x)}: give a real number, or an array of them") from None
     return found if jnp.issubdtype(found.dtype, jnp.floating) else found * 1.0
 
 
-def came(x: Any) -> str:
+def describe(x: Any) -> str:
     """The value, if it is short, and the type of something unexpected, for a message."""
     if x is None:
         return "None"
@@ -78,13 +78,13 @@ def as_integer(x: Any, least: int = 1) -> int:
     **Raises:** ValueError for another number, or one below `least`.
     """
     if isinstance(x, bool | np.bool_) or not hasattr(type(x), "__index__") or np.ndim(x) or not is_known(x):
-        raise ValueError(f"got {came(x)}: give an integer, {least} or more")
+        raise ValueError(f"got {describe(x)}: give an integer, {least} or more")
     if (x := operator.index(x)) < least:
         raise ValueError(f"{x} must be {least} or more")
     return x
 
 
-def named(name: str, convert: Callable[[Any], Any], given: Any) -> Any:
+def convert_named(name: str, convert: Callable[[Any], Any], given: Any) -> Any:
     """The result of a conversion, whose error gets the name of the argument.
 
     **Arguments:** `name`; `convert`, a function of one value that may raise ValueError; `given`, the value.
@@ -124,7 +124,7 @@ def require_sizes(name: str, dimensions: str, x: Any) -> None:
         raise ValueError(f"{name} has shape {x.shape}: give [{', '.join(sizes)}]")
 
 
-def all_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
+def as_tuple_of(name: str, given: Any, *kinds: type) -> tuple[Any, ...]:
     """The objects `given` as a tuple, after a check of their types.
 
     **Arguments:** `name`, of the argument in the message; `given`, a tuple or a list; `kinds`, the types allowed.
@@ -144,7 +144,7 @@ def instants(times: Any, function: str) -> Float[Array, " T"]:
     **Returns:** the times [T], s. **Raises:** ValueError unless there are two or more, all finite and increasing;
     values are checked only where they are not traced.
     """
-    times = named(f"{function}: times", as_float, times)
+    times = convert_named(f"{function}: times", as_float, times)
     if times.ndim != 1 or times.shape[0] < 2:
         raise ValueError(f"{function}: times must be a vector of at least two times, got shape {times.shape}")
     if is_known(times) and not (np.isfinite(times).all() and (np.diff(np.asarray(times, float)) > 0).all()):

@@ -18,7 +18,7 @@ def corner(result: xr.Dataset, title: str) -> Figure:
     **Arguments:** `result`, the variables of `posteriors.picture_data`; `title`. **Returns:** the figure, with a note
     in place of what is missing.
     """
-    shown = _shown(result)
+    shown = _visible_unknowns(result)
     k = max(len(shown), 1)
     figure = Figure(figsize=(max(8.2, 2.0 + 1.45 * k), max(6.0, 1.8 + 1.35 * k)), layout="constrained")
     figure.suptitle(title)
@@ -83,7 +83,7 @@ def _ellipse(result: xr.Dataset, *names: str) -> np.ndarray:
     return np.where(positive, points, np.nan)
 
 
-def _shown(result: xr.Dataset) -> list[str]:
+def _visible_unknowns(result: xr.Dataset) -> list[str]:
     """The unknowns that have draws, a value and a range."""
     if any(n not in result for n in ("parameter", "value", "prior_lo", "prior_hi", "draw", "prior_draw")):
         return []

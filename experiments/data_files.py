@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 
 
 def data_folder() -> Path:
@@ -29,6 +29,6 @@ class CopyData:
             target = self.to / file.relative_to(source)
             kept = target.exists()
             if not kept:
-                with atomically(target) as whole:
+                with write_atomically(target) as whole:
                     shutil.copyfile(file, whole)
             print(f"{target}{' (kept)' if kept else ''}")

@@ -13,7 +13,7 @@ from scipy.stats import qmc
 
 from difsim import Status
 from inversion import Problem, map_batched
-from inversion.coordinates import plain
+from inversion.coordinates import to_plain
 from inversion.outcome import Calls
 
 Objective = Callable[[Problem, dict[str, Array]], Array]
@@ -77,7 +77,7 @@ def evolve(
     )  # fmt: skip
     u = jnp.full(problem.size, 0.5).at[free].set(found.x)
     return Evolution(
-        values={k: plain(v) for k, v in problem.named(problem.physical(problem.quantile(u))).items()},
+        values={k: to_plain(v) for k, v in problem.to_dict(problem.physical(problem.quantile(u))).items()},
         misfit=history[-1],
         calls=Calls(population * len(history), 0, failed),
         status=Status.TARGET if history[-1] < stop else Status.LIMIT,

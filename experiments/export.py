@@ -10,7 +10,7 @@ import tyro
 import xarray as xr
 
 from difsim.extras import require
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 from experiments.geometry import TURNED, Part, parts, read
 from experiments.variables import AXES
 from experiments.view import mesh_of
@@ -60,7 +60,7 @@ def export_vtk(data: xr.Dataset, folder: Path, name: str, frames: int = 200) -> 
             files.append({"name": f"{stem}/{i:05d}.vtp", "time": float(part.times[i])})
             _write(folder / files[-1]["name"], part, i)
         opened.append(folder / f"{stem}.vtp.series")
-        with atomically(opened[-1]) as whole:
+        with write_atomically(opened[-1]) as whole:
             whole.write_text(json.dumps({"file-series-version": "1.0", "files": files}, indent=1))
     return opened
 
@@ -71,7 +71,7 @@ def choose(count: int, most: int) -> list[int]:
 
 
 def _write(path: Path, part: Part, i: int) -> None:
-    with atomically(path) as whole:
+    with write_atomically(path) as whole:
         mesh_of(part, i).save(whole)
 
 
@@ -91,7 +91,7 @@ def export_csv(data: xr.Dataset, folder: Path, name: str) -> list[Path]:
         rows = [(k, v.item(), v.attrs.get("units", ""), v.attrs.get("long_name", "")) for k, v in single.items()]
         tables["numbers"] = pd.DataFrame(rows, columns=["name", "value", "units", "meaning"])
     for dim, table in tables.items():
-        with atomically(folder / f"{name}_{dim}.csv") as whole:
+        with write_atomically(folder / f"{name}_{dim}.csv") as whole:
             table.to_csv(whole, index=False)
     return [folder / f"{name}_{dim}.csv" for dim in tables]
 

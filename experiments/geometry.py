@@ -99,8 +99,8 @@ def parts(data: xr.Dataset) -> list[Part]:
 
 
 def _lines(data: xr.Dataset, name: str) -> Iterator[Part]:
-    for label, one in _each(data[name], 1):
-        points = _in_space(one)[None]
+    for label, one in _iterate(data[name], 1):
+        points = _to_space(one)[None]
         known = np.isfinite(points[0]).all(axis=1)
         times = _times(data, one.dims[0], points.shape[1])
         yield Part(label, np.zeros(1), points[:, known], is_line=True, data={"time": times[known]})
@@ -111,24 +111,24 @@ def _spheres(data: xr.Dataset, name: str) -> Iterator[Part]:
     time = next((dim for dim in variable.dims if "time" in str(dim) or dim in ("frame", "shown")), None)
     radius = variable.attrs["radius"]
     radius = data[radius].values if isinstance(radius, str) else np.full(variable.shape[-1], float(radius))
-    for label, one in _each(variable, 2 if time else 1):
-        points = _in_space(one if time else one.expand_dims("one"))
+    for label, one in _iterate(variable, 2 if time else 1):
+        points = _to_space(one if time else one.expand_dims("one"))
         times = _times(data, time, len(points)) if time else np.zeros(1)
         yield Part(label, times, points, data={"radius": radius})
 
 
 def _surfaces(data: xr.Dataset, name: str) -> Iterator[Part]:
     marks = data[name].attrs
-    vertices, faces = _in_space(data[name]), data[marks["faces"]].values.astype(int)
+    vertices, faces = _to_space(data[name]), data[marks["faces"]].values.astype(int)
     if "moves" not in marks:
         yield Part(name, np.zeros(1), vertices[None], faces)
         return
-    places = dict(_each(data[marks["moves"]], 1))
-    turns = dict(_each(data[marks["turns"]], 1)) if "turns" in marks else {}
+    places = dict(_iterate(data[marks["moves"]], 1))
+    turns = dict(_iterate(data[marks["turns"]], 1)) if "turns" in marks else {}
     for (label, place), turn in zip(places.items(), turns.values() or [None] * len(places), strict=True):
-        at = _in_space(place)
+        at = _to_space(place)
         turned = (
-            _rotated(turn.values, vertices)
+            _rotate(turn.values, vertices)
             if turn is not None
             else np.broadcast_to(vertices, (len(at), *vertices.shape))
         )
@@ -156,7 +156,7 @@ def _reliefs(data: xr.Dataset, name: str) -> Iterator[Part]:
     yield Part(name, np.zeros(1), np.nan_to_num(points)[None], faces[known[faces].all(axis=1)])
 
 
-def _each(variable: xr.DataArray, own: int) -> Iterator[tuple[str, xr.DataArray]]:
+def _iterate(variable: xr.DataArray, own: int) -> Iterator[tuple[str, xr.DataArray]]:
     """The variable for each index of the dimensions that are not its `own`: time or count, besides the components."""
     components = [dim for dim in variable.dims if dim in (*AXES, *TURNED)]
     free = [dim for dim in variable.dims if dim not in components]
@@ -170,7 +170,7 @@ def _each(variable: xr.DataArray, own: int) -> Iterator[tuple[str, xr.DataArray]
         )
 
 
-def _in_space(variable: xr.DataArray) -> Float[np.ndarray, "*n 3"]:
+def _to_space(variable: xr.DataArray) -> Float[np.ndarray, "*n 3"]:
     """The components along the last axis; a plane has z = 0."""
     component = next(dim for dim in variable.dims if dim in AXES)
     values = variable.transpose(..., component).values.astype(float)
@@ -186,7 +186,7 @@ def _times(data: xr.Dataset, dim: Any, count: int) -> Float[np.ndarray, " T"]:
     return np.arange(count, dtype=float)
 
 
-def _rotated(attitudes: np.ndarray, vertices: np.ndarray) -> np.ndarray:
+def _rotate(attitudes: np.ndarray, vertices: np.ndarray) -> np.ndarray:
     """Vertices [n, 3] of a body in the frame, for unit quaternions [T, 4]: [T, n, 3]."""
     w, v = attitudes[:, None, :1], attitudes[:, None, 1:]
     twice = 2 * np.cross(v, vertices[None])

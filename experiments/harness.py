@@ -35,11 +35,11 @@ from filelock import FileLock, Timeout
 from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
-from difsim.saving.atomic import atomically, remove_at_once, remove_unfinished
+from difsim.saving.atomic import remove_at_once, remove_unfinished, write_atomically
 from experiments.records import hashes, provenance, write_json
 from experiments.report import Report
 from experiments.style import STYLE
-from experiments.variables import described
+from experiments.variables import describe
 from inversion.executors import open_executor
 from inversion.progress import Bar
 
@@ -127,7 +127,7 @@ class Study:
                 with Bar(command):
                     found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
-                about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.about()
+                about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.provenance()
                 write(out, found, about, type(self))
             print(f"written to {out}/ in {seconds:.0f} s")
             if not self.keep_checkpoint:
@@ -140,7 +140,7 @@ class Study:
         flat = [each for value in values for each in (value if isinstance(value, tuple) else (value,))]
         return [path for path in map(Path, filter(_is_name, flat)) if path.is_file()]
 
-    def about(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Provenance of this run: time, machine, versions, commit, command, seed, options, and files by hash."""
         options = json.loads(json.dumps(asdict(self), default=str))
         seed = getattr(self, "seed", "fixed in the code")
@@ -172,15 +172,15 @@ def write(out: Path, found: Found, about: Mapping[str, Any], study: type[Study])
     attributes = {k: v if isinstance(v, str) else json.dumps(v) for k, v in about.items()}
     files, pictures = [], {}
     for name, data in found.data.items():
-        whole = data.map_over_datasets(described) if isinstance(data, xr.DataTree) else described(data)
+        whole = data.map_over_datasets(describe) if isinstance(data, xr.DataTree) else describe(data)
         files.append(out / f"{name}.nc")
         whole.attrs.update(attributes)
-        with atomically(files[-1]) as beside:
+        with write_atomically(files[-1]) as beside:
             # By way of memory: on a full disk HDF5 fails as it closes its file, and then ends the process.
             beside.write_bytes(whole.to_netcdf(engine="h5netcdf"))
     for name, figure in found.figures.items():
         pictures[name] = out / f"{name}.png", caption_of(figure)
-        with atomically(pictures[name][0]) as beside:
+        with write_atomically(pictures[name][0]) as beside:
             figure.savefig(beside)
     if found.text:
         print(found.text)
@@ -197,7 +197,7 @@ def write(out: Path, found: Found, about: Mapping[str, Any], study: type[Study])
     path = out / ("report.html" if found.record == Found.record else f"{found.record}.html")
     title, lead = f"difsim {study.name()}, {about['stage']}", " ".join((study.__doc__ or "").split())
     page = report.page(title, lead, about, files)
-    with atomically(path) as beside:
+    with write_atomically(path) as beside:
         beside.write_text(page, encoding="utf-8")
     print(f"\nthe report is {path}")
 

@@ -31,7 +31,7 @@ def rank(posterior: Posterior, truth: Mapping[str, float], seed: int) -> dict[st
     return found
 
 
-def below(posterior: Posterior, truth: Mapping[str, float]) -> dict[str, float]:
+def probability_below(posterior: Posterior, truth: Mapping[str, float]) -> dict[str, float]:
     """The probability below the truth: an interval of probability p holds it if this is within 0.5 ± p / 2.
 
     **Arguments:** `posterior`; `truth`, unknown -> its value. **Returns:** unknown -> probability.

@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 
 LIBRARIES = ("jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy")  # whose versions may change a digit
 
@@ -60,7 +60,7 @@ def write_json(path: Path, content: Any) -> str:
     """Write `content`, a NaN or infinity as null, for JSON knows neither; and give the text."""
     clean = json.loads(json.dumps(content), parse_constant=lambda _: None)
     text = json.dumps(clean, indent=1, allow_nan=False)
-    with atomically(path) as beside:
+    with write_atomically(path) as beside:
         beside.write_text(text + "\n")
     return text
 

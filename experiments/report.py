@@ -178,7 +178,8 @@ def tables_of(summary: Mapping[str, Any], title: str = "numbers") -> dict[str, p
 def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     names = list(dict.fromkeys(name for row in rows for name in row))
     texts = [
-        [shown(row.get(k, ""), unit_of(row.get("unit", ""), k, row[names[0]])) for k in names] for row in rows
+        [format_value(row.get(k, ""), unit_of(row.get("unit", ""), k, row[names[0]])) for k in names]
+        for row in rows
     ]
     frame = pd.DataFrame(texts, columns=[label(name) for name in names])
     if len(names) <= max(WIDEST if len(rows) > 1 else 2, 2 * len(rows)):
@@ -188,8 +189,8 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 def _grid(rows: Sequence[Any], columns: Sequence[Any], values: Sequence[Sequence[float]]) -> pd.DataFrame:
     return pd.DataFrame(
-        [[shown(row), *map(shown, line)] for row, line in zip(rows, values, strict=True)],
-        columns=["", *map(shown, columns)],
+        [[format_value(row), *map(format_value, line)] for row, line in zip(rows, values, strict=True)],
+        columns=["", *map(format_value, columns)],
     )
 
 
@@ -224,12 +225,12 @@ def unit_of(*headings: Any) -> str:
     return next((unit for unit in found if unit in RESOLUTION), "")
 
 
-def resolved(value: float, unit: str) -> float:
+def round_to_resolution(value: float, unit: str) -> float:
     """Return a number in a unit, and 0 where it is below the resolution."""
     return 0.0 if abs(value) < RESOLUTION.get(unit, 0.0) else value
 
 
-def shown(value: Any, unit: str = "") -> str:
+def format_value(value: Any, unit: str = "") -> str:
     """Return the text of a cell: four digits of a number, yes or no, a dash for what is not known.
 
     Of numbers in a `unit` with a `RESOLUTION` those below it are 0.
@@ -241,12 +242,12 @@ def shown(value: Any, unit: str = "") -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return "; ".join(f"{label(k)} {shown(v, unit_of(k))}" for k, v in value.items())
+        return "; ".join(f"{label(k)} {format_value(v, unit_of(k))}" for k, v in value.items())
     if isinstance(value, Sequence):
         if len(value) > LONGEST and all(isinstance(v, int | float) for v in value):
-            return f"{len(value)} numbers, {shown(min(value), unit)} to {shown(max(value), unit)}"
-        return ", ".join(shown(v, unit) for v in value)
-    return _number(resolved(value, unit))
+            return f"{len(value)} numbers, {format_value(min(value), unit)} to {format_value(max(value), unit)}"
+        return ", ".join(format_value(v, unit) for v in value)
+    return _number(round_to_resolution(value, unit))
 
 
 def digits(value: float | Sequence[float] | None, count: int = 3) -> str:

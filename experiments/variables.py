@@ -8,7 +8,7 @@ AXES = ("axis", "xyz")  # dimensions along which a vector has its components
 BODY = "fixed to the body, origin in its centre of mass"
 
 
-def described(
+def describe(
     data: xr.Dataset,
     frame: str = "",
     units: Mapping[str, str] | None = None,
@@ -36,7 +36,7 @@ def described(
     return data
 
 
-def undescribed(data: xr.Dataset) -> list[str]:
+def find_undescribed(data: xr.Dataset) -> list[str]:
     """What the variables of `data` lack: a line for each missing unit, long name or frame."""
     lacking = []
     for name, variable in data.variables.items():

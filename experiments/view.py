@@ -10,7 +10,7 @@ import numpy as np
 import tyro
 
 from difsim.extras import require
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 from experiments.geometry import Part, parts, read
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
@@ -125,12 +125,12 @@ class Scene3D:
             images.append(Image.fromarray(self.plotter.screenshot(return_img=True)).quantize(128))
         written.append(out / f"{name}.gif")
         pace = {"duration": 1e3 * SECONDS / len(images), "loop": 0}
-        with atomically(written[-1]) as whole:
+        with write_atomically(written[-1]) as whole:
             images[0].save(whole, save_all=True, append_images=images[1:], **pace)
         return written
 
     def _picture(self, path: Path) -> Path:
-        with atomically(path) as whole:
+        with write_atomically(path) as whole:
             self.plotter.screenshot(whole)
         return path
 

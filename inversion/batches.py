@@ -14,8 +14,8 @@ from jax.extend.core import Jaxpr
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Int
 
-from difsim.checks import integer, require_function, traceable
-from difsim.typing import came
+from difsim.checks import explain_errors, integer, require_function
+from difsim.typing import describe
 from difsim.wide import Device, devices_of, has_many_rows, put_on
 
 from .executors import Sent, results_as_completed
@@ -52,7 +52,7 @@ def map_batched(
     if executor is not None:
         return _map_by(executor, fn, xs, batch_size, *rows)
     devices = devices_of(xs, has_many_rows(*rows))
-    return _map_on(devices, traceable("map_batched: fn", fn), put_on(xs, devices), batch_size)
+    return _map_on(devices, explain_errors("map_batched: fn", fn), put_on(xs, devices), batch_size)
 
 
 def _map_by(executor: Executor, fn: Callable, xs: Any, batch_size: int | None, count: int) -> Any:
@@ -111,9 +111,9 @@ def numeric_rows(name: str, leaf: Any) -> Array | np.ndarray:
     **Arguments:** `name` of what is checked; `leaf`. **Returns:** the array.
     """
     if not isinstance(leaf, jax.Array | np.ndarray):
-        raise ValueError(f"{name}: got {came(leaf)}: give arrays [rows, ...], such as jnp.array of a list")
+        raise ValueError(f"{name}: got {describe(leaf)}: give arrays [rows, ...], such as jnp.array of a list")
     if leaf.ndim == 0 or (isinstance(leaf, np.ndarray) and leaf.dtype.kind not in "biuf"):
-        raise ValueError(f"{name}: got {came(leaf)}: give arrays of numbers [rows, ...]")
+        raise ValueError(f"{name}: got {describe(leaf)}: give arrays of numbers [rows, ...]")
     return leaf
 
 
@@ -131,13 +131,13 @@ class MapRows:
     batch_size: int | None = None
 
     def __call__(self, xs: Any) -> Any:
-        return jax.tree.map(np.asarray, _map_compiled(*self._placed(xs)))
+        return jax.tree.map(np.asarray, _map_compiled(*self._place(xs)))
 
     def compile(self, xs: Any) -> None:
         """Compile the program, which other processes of this machine then read from the cache."""
-        _map_compiled.lower(*self._placed(xs)).compile()
+        _map_compiled.lower(*self._place(xs)).compile()
 
-    def _placed(self, xs: Any) -> tuple:
+    def _place(self, xs: Any) -> tuple:
         devices = devices_of(xs, has_many_rows(len(jax.tree.leaves(xs)[0])))
         return devices, self.fn, put_on(xs, devices), self.batch_size
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from difsim.checks import host_numbers, instance, integer, require_function
 from difsim.saving.checkpoint import Checkpoint
-from difsim.typing import all_of, came
+from difsim.typing import as_tuple_of, describe
 
-from .coordinates import plain
+from .coordinates import to_plain
 from .minima import distinct, probability_missed
 from .outcome import Calls
 from .problem import Problem
 from .progress import Bar
-from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, bounding, label
+from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, check_bound, label
 
 
 class Solved(Protocol):
@@ -69,13 +69,13 @@ def branch_and_bound(
     **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
     """
     _check("branch_and_bound", problem, solve, checkpoint)
-    known = (lambda assignment: -np.inf) if limit is None else bounding("branch_and_bound: limit", limit)
+    known = (lambda assignment: -np.inf) if limit is None else check_bound("branch_and_bound: limit", limit)
     tolerance = float(host_numbers("branch_and_bound: tolerance", tolerance, ""))
     if tolerance < 0:
         raise ValueError(f"branch_and_bound: tolerance = {tolerance} must be 0 or more")
     if max_nodes is not None:
         integer("branch_and_bound: max_nodes", max_nodes)
-    order = _discrete(problem) if order is None else all_of("branch_and_bound: order", order, str)
+    order = _discrete(problem) if order is None else as_tuple_of("branch_and_bound: order", order, str)
     if sorted(order) != sorted(_discrete(problem)):
         raise ValueError(f"order {order} must name each Discrete parameter once: {_discrete(problem)}")
     nodes: list[Node] = []
@@ -169,11 +169,11 @@ def enumerate_leaves(
     return tuple(leaves)
 
 
-def _check(door: str, problem: Any, solve: Any, checkpoint: Any) -> None:
-    instance(f"{door}: problem", problem, Problem, "a Problem of parameters, predict and data")
-    require_function(f"{door}: solve", solve)
+def _check(name: str, problem: Any, solve: Any, checkpoint: Any) -> None:
+    instance(f"{name}: problem", problem, Problem, "a Problem of parameters, predict and data")
+    require_function(f"{name}: solve", solve)
     if checkpoint is not None:
-        instance(f"{door}: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
+        instance(f"{name}: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
 
 
 def _path(nodes: list[Node], above: int | None) -> Iterator[int]:
@@ -200,7 +200,7 @@ def _solve_node(
         found = solve(problem.hold(assignment).relax(), guess)
         if lacks := [name for name in ("misfit", "values", "calls", "minima") if not hasattr(found, name)]:
             raise ValueError(
-                f"branch_and_bound: solve returned {came(found)} without {lacks}: return a Fit, or the like"
+                f"branch_and_bound: solve returned {describe(found)} without {lacks}: return a Fit, or the like"
             )
         if lacks := [name for name in sorted(problem.parameters) if name not in found.values]:
             raise ValueError(
@@ -223,7 +223,7 @@ def _solve_node(
     shapes = {name: problem.parameters[name].shape for name in sorted(problem.parameters)}
     ends = np.cumsum([math.prod(shape) for shape in shapes.values()])[:-1]
     parts = zip(shapes.items(), np.split(stored["values"], ends), strict=True)
-    values = {name: plain(part.reshape(shape)) for (name, shape), part in parts}
+    values = {name: to_plain(part.reshape(shape)) for (name, shape), part in parts}
     minima = stored["minima"]
     relaxed = [problem.parameters[name] for name in _discrete(problem) if name not in assignment]
     blended = any(not q.is_ordered for q in relaxed)

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim.checks import instance, numbers
-from difsim.typing import named
+from difsim.typing import convert_named
 
 from .parameters import Discrete, Fixed
 from .unknowns import START, AbstractParameter, AbstractUnknown
@@ -29,7 +29,7 @@ def strip_weak_types(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf, tree)
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """A number as a float, an array as one of NumPy."""
     value = np.asarray(value)
     return value if value.ndim else float(value)
@@ -95,7 +95,7 @@ class AbstractCoordinates(eqx.Module):
         name, which = self._split(label)
         shape = self.parameters[name].shape if name in self.names else None
         if shape is None or len(which) != len(shape) or any(i >= n for i, n in zip(which, shape, strict=True)):
-            raise ValueError(f"{label!r} is no single unknown: there are {few(self.labels)}")
+            raise ValueError(f"{label!r} is no single unknown: there are {abbreviate(self.labels)}")
         return self.slices[name].start + int(np.ravel_multi_index(which, shape) if shape else 0)
 
     def component(self, label: str) -> AbstractUnknown:
@@ -125,13 +125,13 @@ class AbstractCoordinates(eqx.Module):
             else:
                 raise ValueError(f"no parameter {name!r}: give one of {sorted(self.parameters)}")
             mask[where], held[where] = False, np.ravel(value) if np.ndim(value) else value
-        return self._with(mask, held)
+        return self._replace(mask, held)
 
     def relax(self) -> Any:
         """The same with all undecided Discrete parameters free over the hull of their values."""
-        return self._with(np.asarray(self.free_mask) | np.isnan(self.held), np.asarray(self.held))
+        return self._replace(np.asarray(self.free_mask) | np.isnan(self.held), np.asarray(self.held))
 
-    def _with(self, mask: np.ndarray, held: np.ndarray) -> Any:
+    def _replace(self, mask: np.ndarray, held: np.ndarray) -> Any:
         new = (jnp.asarray(mask), jnp.asarray(held, self.held.dtype))
         return eqx.tree_at(lambda p: (p.free_mask, p.held), self, new)
 
@@ -150,29 +150,29 @@ class AbstractCoordinates(eqx.Module):
 
     def fold(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """The prior-scaled s at the unbounded x."""
-        return self._each(lambda q, x: q.fold(x), x)
+        return self._map(lambda q, x: q.fold(x), x)
 
     def unfold(self, s: Float[Array, " n"], margin: float = START) -> Float[Array, " n"]:
         """An unbounded x of s, from which a search can start.
 
         **Arguments:** `s` [n]; `margin` in s that is kept from bounds; 0 gives the exact x. **Returns:** x [n].
         """
-        return self._each(lambda q, s: q.unfold(s, margin), s)
+        return self._map(lambda q, s: q.unfold(s, margin), s)
 
     def quantile(self, u: Float[Array, " n"]) -> Float[Array, " n"]:
         """The prior-scaled s of prior probabilities u: uniform u in the unit cube sample the prior."""
-        return self._each(lambda q, u: q.quantile(u), u)
+        return self._map(lambda q, u: q.quantile(u), u)
 
-    def drawn(self, u: Float[Array, " n"]) -> Float[Array, " n"]:
+    def scale_probabilities(self, u: Float[Array, " n"]) -> Float[Array, " n"]:
         """The prior-scaled s of prior probabilities u, with undecided Discrete parameters at one of their values."""
-        chosen = self._each(lambda q, u: q.chosen(u) if isinstance(q, Discrete) else u, u)
+        chosen = self._map(lambda q, u: q.choose(u) if isinstance(q, Discrete) else u, u)
         return jnp.where(jnp.isnan(self.held) & ~self.free_mask, chosen, self.quantile(u))
 
     def physical(self, s: Float[Array, " n"]) -> Float[Array, " n"]:
         """The physical values of all unknowns, with held values unchanged."""
-        return jnp.where(self.free_mask, self._each(lambda q, s: q.physical(s), s), self.held)
+        return jnp.where(self.free_mask, self._map(lambda q, s: q.physical(s), s), self.held)
 
-    def scaled(self, values: Mapping[str, Any]) -> Float[Array, " n"]:
+    def to_prior_scale(self, values: Mapping[str, Any]) -> Float[Array, " n"]:
         """The prior-scaled s of a dict of physical values.
 
         **Raises:** ValueError for an unknown without a value, and an array of another shape than its parameter's.
@@ -186,33 +186,33 @@ class AbstractCoordinates(eqx.Module):
             if value.shape not in ((), q.shape):
                 raise ValueError(f"{name!r} has shape {q.shape}, and its value {value.shape}: they must match")
             p.append(jnp.ravel(jnp.broadcast_to(value, q.shape)))
-        return self._each(lambda q, p: q.scaled(p), jnp.concatenate(p))
+        return self._map(lambda q, p: q.to_prior_scale(p), jnp.concatenate(p))
 
-    def given(self, what: str, values: Mapping[str, Any]) -> Float[Array, " n"]:
+    def scale_given(self, what: str, values: Mapping[str, Any]) -> Float[Array, " n"]:
         """The prior-scaled s of what a user gave.
 
         **Arguments:** `what` it is, for errors; `values`, physical values by name. **Returns:** s [n].
-        **Raises:** ValueError for names that are no parameters or are missing, and what `scaled` refuses.
+        **Raises:** ValueError for names that are no parameters or are missing, and what `to_prior_scale` refuses.
         """
         instance(what, values, Mapping, "a dict of name -> value")
         if unknown := [name for name in values if name not in self.parameters]:
             raise ValueError(f"{what} names {unknown}, which are no parameters: give those of {list(self.names)}")
-        return named(what, self.scaled, values)
+        return convert_named(what, self.to_prior_scale, values)
 
-    def start(self, door: str, guess: Mapping[str, Any]) -> Float[Array, " n"]:
+    def start(self, name: str, guess: Mapping[str, Any]) -> Float[Array, " n"]:
         """The unbounded x of a guess, from which a search starts.
 
-        **Arguments:** `door`, the function that was given it; `guess`, physical values by name. **Returns:** x [n].
+        **Arguments:** `name`, the function's name; `guess`, physical values by name. **Returns:** x [n].
         **Raises:** ValueError for names that are no parameters or are missing, and values that the prior excludes.
         """
-        s = self.given(f"{door}: a guess", guess)
+        s = self.scale_given(f"{name}: a guess", guess)
         for label, value, (low, high), free in zip(
             self.labels, np.asarray(s), self._limits, np.asarray(self.free_mask), strict=True
         ):
             # A rounding outside is moved in by `unfold`.
             if free and not (low - OUTSIDE <= value <= high + OUTSIDE and np.isfinite(value)):
                 raise ValueError(
-                    f"{door}: a guess of {label!r} is outside of its prior, at {value:.4g} of [{low:g}, {high:g}] in "
+                    f"{name}: a guess of {label!r} is outside of its prior, at {value:.4g} of [{low:g}, {high:g}] in "
                     "its coordinate: give a value inside, or widen the bounds"
                 )
         return self.unfold(s)
@@ -223,7 +223,7 @@ class AbstractCoordinates(eqx.Module):
 
     def prior_residual(self, p: Float[Array, " n"]) -> Float[Array, " rows"]:
         """The rows of Gaussian priors at physical values."""
-        return self._each(lambda q, p: q.prior_residual(q.scaled(p)), p)
+        return self._map(lambda q, p: q.prior_residual(q.to_prior_scale(p)), p)
 
     def scale(self, s: Float[Array, " n"]) -> Float[Array, " n"]:
         """The derivative dp/ds [unit], zero for held parameters."""
@@ -231,9 +231,9 @@ class AbstractCoordinates(eqx.Module):
 
     def values(self, x: Float[Array, " n"]) -> dict[str, Array]:
         """The physical values of all parameters, including fixed and held ones."""
-        return self.named(self.physical(self.fold(x)))
+        return self.to_dict(self.physical(self.fold(x)))
 
-    def named(self, p: Float[Array, " n"]) -> dict[str, Array]:
+    def to_dict(self, p: Float[Array, " n"]) -> dict[str, Array]:
         """All parameters by name, from the physical values p of the unknowns."""
         found = self.split(p)
         return {k: v.value if isinstance(v, Fixed) else found[k] for k, v in self.parameters.items()}
@@ -242,11 +242,11 @@ class AbstractCoordinates(eqx.Module):
         """Each unknown parameter's part of a vector [n], in its shape."""
         return {name: vector[where].reshape(self.parameters[name].shape) for name, where in self.slices.items()}
 
-    def per_coordinate(self, of: Callable[[AbstractUnknown], Any]) -> Float[np.ndarray, " n"]:
+    def repeat_by_coordinate(self, of: Callable[[AbstractUnknown], Any]) -> Float[np.ndarray, " n"]:
         """A number of each parameter, repeated for its coordinates. **Arguments:** `of`, a function of it."""
         return np.concatenate([np.full(math.prod(q.shape), float(of(q))) for q in self.unknowns])
 
-    def _each(self, function: Callable[[AbstractUnknown, Array], Array], vector: Array) -> Float[Array, " m"]:
+    def _map(self, function: Callable[[AbstractUnknown, Array], Array], vector: Array) -> Float[Array, " m"]:
         """The results of a function of each unknown parameter and its part of a vector, side by side."""
         parts = self.split(vector)
         return jnp.concatenate([jnp.ravel(function(self.parameters[name], parts[name])) for name in self.names])
@@ -264,10 +264,12 @@ class Coordinates(AbstractCoordinates):
     names: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(self, parameters: Mapping[str, AbstractParameter]):
-        self.parameters, self.free_mask, self.held, self.names = started(parameters)
+        self.parameters, self.free_mask, self.held, self.names = initial_fields(parameters)
 
 
-def started(parameters: Mapping[str, AbstractParameter]) -> tuple[dict[str, AbstractParameter], Any, Any, Any]:
+def initial_fields(
+    parameters: Mapping[str, AbstractParameter],
+) -> tuple[dict[str, AbstractParameter], Any, Any, Any]:
     """The fields of coordinates in which all but Discrete parameters are free.
 
     **Arguments:** `parameters`: name -> parameter. **Returns:** parameters, free_mask, held and names.
@@ -292,7 +294,7 @@ def started(parameters: Mapping[str, AbstractParameter]) -> tuple[dict[str, Abst
     )
 
 
-def few(labels: tuple[str, ...]) -> str:
+def abbreviate(labels: tuple[str, ...]) -> str:
     """Labels in a message: all of them, or the first and the last.
 
     **Arguments:** `labels`. **Returns:** a text.

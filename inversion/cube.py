@@ -17,7 +17,7 @@ from .executors import Sent
 from .outcome import Calls
 from .parameters import Discrete
 from .problem import Evaluation, Problem
-from .programs import Programs, in_threads
+from .programs import Programs, map_in_threads
 from .sweeps import WIDE_CHUNK, compute_parts
 
 SENT = 16  # simulations that an executor is given at once
@@ -38,12 +38,12 @@ class Cube:
 
     def __init__(self, problem: Problem, batch_size: int | None = None, executor: Executor | None = None):
         self.problem, self.batch_size, self.executor = problem, batch_size, executor
-        self.relaxed = problem.relax()
-        self.simulate_rows = Sent(partial(_simulate_rows, self.relaxed))
-        self.programs = Programs(self.relaxed)
-        self.active = np.flatnonzero(np.asarray(self.relaxed.free_mask))
+        self.relax = problem.relax()
+        self.simulate_rows = Sent(partial(_simulate_rows, self.relax))
+        self.programs = Programs(self.relax)
+        self.active = np.flatnonzero(np.asarray(self.relax.free_mask))
         self.calls = Calls()
-        self.kept = np.ones(tuple(self.choices.values()), bool)
+        self.checkpoint = np.ones(tuple(self.choices.values()), bool)
         if not self.active.size:
             raise ValueError("sample: every unknown is held: nothing to draw")
 
@@ -60,7 +60,7 @@ class Cube:
         found = {k: self.problem.component(label) for k, label in enumerate(self.labels) if undecided[k]}
         return {k: q.values.size for k, q in found.items() if isinstance(q, Discrete)}
 
-    def selected(self, u: Float[np.ndarray, "rows k"]) -> dict[int, np.ndarray]:
+    def choice_indices(self, u: Float[np.ndarray, "rows k"]) -> dict[int, np.ndarray]:
         """The numbers [rows] of the selected values of each discrete coordinate."""
         return {k: np.clip((u[:, k] * count).astype(int), 0, count - 1) for k, count in self.choices.items()}
 
@@ -73,59 +73,59 @@ class Cube:
         values = zip(names, leaf, strict=True)
         return {name: float(self.problem.parameters[name].values[i]) for name, i in values}
 
-    def moved(self, u: Float[np.ndarray, "rows k"], leaves: Int[np.ndarray, " rows"]) -> np.ndarray:
+    def move_to_leaves(self, u: Float[np.ndarray, "rows k"], leaves: Int[np.ndarray, " rows"]) -> np.ndarray:
         """Points in other leaves.
 
         **Arguments:** `u`, uniform points; `leaves`: the number of the leaf of each, counted in the order of `kept`.
         **Returns:** uniform points of these leaves [rows, k].
         """
         u = u.copy()
-        values = np.unravel_index(leaves, self.kept.shape)
+        values = np.unravel_index(leaves, self.checkpoint.shape)
         for (k, count), value in zip(self.choices.items(), values, strict=True):
             u[:, k] = (value + u[:, k]) / count
         return u
 
-    def within(self, u: Float[np.ndarray, "rows k"], rng: np.random.Generator) -> np.ndarray:
+    def confine(self, u: Float[np.ndarray, "rows k"], rng: np.random.Generator) -> np.ndarray:
         """Draws of the prior of the kept leaves: those that are in another one are moved.
 
         **Arguments:** `u`, draws of the prior; `rng`. **Returns:** draws [rows, k].
         """
-        if self.kept.all():
+        if self.checkpoint.all():
             return u
-        moved = self.moved(u, rng.choice(np.flatnonzero(self.kept), size=len(u)))
+        moved = self.move_to_leaves(u, rng.choice(np.flatnonzero(self.checkpoint), size=len(u)))
         return np.where(self._is_kept(u)[:, None], u, moved)
 
     def _is_kept(self, u: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(self.kept[tuple(self.selected(u).values())], len(u))
+        return np.broadcast_to(self.checkpoint[tuple(self.choice_indices(u).values())], len(u))
 
     def at(self, values: Mapping[str, Any]) -> Float[np.ndarray, " k"]:
         """The point of physical values; a discrete one is in the middle of the share of the nearest value.
 
         **Arguments:** `values` by name. **Returns:** u [k]. **Raises:** ValueError for values that no prior has.
         """
-        self.relaxed.start("sample", values)  # which refuses what no prior has, and keeps a margin from bounds
-        s = np.asarray(self.relaxed.given("sample: a guess", values))[self.active]
+        self.relax.start("sample", values)  # which refuses what no prior has, and keeps a margin from bounds
+        s = np.asarray(self.relax.scale_given("sample: a guess", values))[self.active]
         unknown = map(self.problem.component, self.labels)
         u = np.clip([float(q.probability(jnp.asarray(x))) for q, x in zip(unknown, s, strict=True)], 0.0, 1.0)
         for k, count in self.choices.items():
             of = self.problem.parameters[self.labels[k]]
-            nearest = np.argmin(np.abs(np.asarray(jax.vmap(of.scaled)(of.values)) - s[k]))
+            nearest = np.argmin(np.abs(np.asarray(jax.vmap(of.to_prior_scale)(of.values)) - s[k]))
             u[k] = (nearest + 0.5) / count
         return u
 
     def physical(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The physical values [rows, n] of all unknowns."""
-        return np.asarray(_physical(self.problem, self.relaxed, self._all(u)))
+        return np.asarray(_physical(self.problem, self.relax, self._fill(u)))
 
     def log_likelihood(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The log-likelihood [rows] of the data, -infinity where the simulation failed or the leaf is not kept."""
-        x, found = np.asarray(_unfolded(self.problem, self.relaxed, self._all(u))), np.full(len(u), -np.inf)
+        x, found = np.asarray(_unfold(self.problem, self.relax, self._fill(u))), np.full(len(u), -np.inf)
         here = self._is_kept(u)
         if here.any():
-            found[here] = self._simulated(x[here])
+            found[here] = self._simulate(x[here])
         return found
 
-    def _simulated(self, x: np.ndarray) -> np.ndarray:
+    def _simulate(self, x: np.ndarray) -> np.ndarray:
         found = np.asarray(self._evaluations(x).log_likelihood, float)
         self.calls = self.calls + Calls(len(x), 0, int(np.sum(np.isneginf(found))))
         return found
@@ -135,7 +135,7 @@ class Cube:
 
         **Arguments:** `u`, points of the unit cube. **Returns:** their evaluations, arrays with a leading axis [rows].
         """
-        return self._evaluations(np.asarray(_unfolded(self.problem, self.relaxed, self._all(u))))
+        return self._evaluations(np.asarray(_unfold(self.problem, self.relax, self._fill(u))))
 
     def _evaluations(self, x: np.ndarray) -> Evaluation:
         """The simulations of rows: one by one in threads, or side by side where that is sooner or wanted."""
@@ -146,35 +146,35 @@ class Cube:
             return found
         size, on_gpu = self.batch_size, accelerators() and has_many_rows(len(x))
         if size is None and not on_gpu:
-            return _join(np.stack, in_threads(partial(_simulate_row, self.programs), x))
+            return _join(np.stack, map_in_threads(partial(_simulate_row, self.programs), x))
         size = size or min(2 ** (len(x) - 1).bit_length(), WIDE_CHUNK)  # few sizes, each of which is compiled
         # Repeat the last row to fill up the last batch: one shape, one compilation.
         rows = (x[np.minimum(np.arange(i, i + size), len(x) - 1)] for i in range(0, len(x), size))
-        each = [_batch(self.relaxed, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
+        each = [_batch(self.relax, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
         found = jax.tree.map(lambda leaf: leaf[: len(x)], _join(np.concatenate, each))
         self.programs.statuses += found.status.tolist()
         return found
 
-    def compared(self, u: Float[np.ndarray, "rows k"], predictions: Mapping[str, np.ndarray]) -> np.ndarray:
+    def log_likelihoods(self, u: Float[np.ndarray, "rows k"], predictions: Mapping[str, np.ndarray]) -> np.ndarray:
         """The log-likelihood of the data at points that were simulated before.
 
         **Arguments:** `u`, points of the unit cube; `predictions`: observable -> values [rows, ...] there.
         **Returns:** values [rows], -infinity where a prediction is not finite or the leaf is not kept.
         """
-        found = np.asarray(_compared(self.problem, self.relaxed, self._all(u), predictions))
+        found = np.asarray(_compare(self.problem, self.relax, self._fill(u), predictions))
         return np.where(np.isfinite(found) & self._is_kept(u), found, -np.inf)
 
     def squared_scores(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The sums [rows] of squares of the data's scores, which are unit normal for the right model."""
 
         def one(row):
-            p = self.relaxed.values(jnp.asarray(row))
+            p = self.relax.values(jnp.asarray(row))
             scores = self.problem.data.scores(self.programs.simulate(jnp.asarray(row)).predictions, p)
             return float(jnp.sum(scores**2))
 
-        return np.asarray(in_threads(one, np.asarray(_unfolded(self.problem, self.relaxed, self._all(u)))))
+        return np.asarray(map_in_threads(one, np.asarray(_unfold(self.problem, self.relax, self._fill(u)))))
 
-    def _all(self, u: np.ndarray) -> Array:
+    def _fill(self, u: np.ndarray) -> Array:
         rows = np.full((len(u), self.problem.size), 0.5)
         rows[:, self.active] = u
         return jnp.asarray(rows, self.problem.held.dtype)
@@ -196,13 +196,13 @@ def _join(how: Callable, each: Iterable[Evaluation]) -> Evaluation:
 
 @eqx.filter_jit
 def _physical(problem, relaxed, u):
-    return jax.vmap(lambda row: relaxed.physical(problem.drawn(row)))(u)
+    return jax.vmap(lambda row: relaxed.physical(problem.scale_probabilities(row)))(u)
 
 
 @eqx.filter_jit
-def _unfolded(problem, relaxed, u):
+def _unfold(problem, relaxed, u):
     # Without a margin: the simulation is that of the drawn point.
-    return jax.vmap(lambda row: relaxed.unfold(problem.drawn(row), 0.0))(u)
+    return jax.vmap(lambda row: relaxed.unfold(problem.scale_probabilities(row), 0.0))(u)
 
 
 @eqx.filter_jit
@@ -211,9 +211,9 @@ def _batch(problem, x):
 
 
 @eqx.filter_jit
-def _compared(problem, relaxed, u, predictions):
+def _compare(problem, relaxed, u, predictions):
     def one(u, predicted):
-        p = relaxed.named(relaxed.physical(problem.drawn(u)))
+        p = relaxed.to_dict(relaxed.physical(problem.scale_probabilities(u)))
         return -0.5 * problem.data.compare(predicted, p).misfit
 
     return jax.vmap(one)(u, predictions)

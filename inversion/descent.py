@@ -16,14 +16,14 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from difsim.checks import CallError, integer, random_key, require_function, traceable
+from difsim.checks import CallError, explain_errors, integer, random_key, require_function
 from difsim.saving.checkpoint import Checkpoint
 from difsim.saving.marks import digest
 from difsim.status import Status
 from difsim.typing import Scalar
 
 from .batches import map_batched
-from .coordinates import AbstractCoordinates, Coordinates, plain, strip_weak_types
+from .coordinates import AbstractCoordinates, Coordinates, strip_weak_types, to_plain
 from .problem import Problem
 from .progress import Bar
 from .unknowns import AbstractParameter
@@ -146,9 +146,11 @@ def descend(
     with Bar("descent", steps, progress) as bar:
         while status == Status.RUNNING:
             before = float(state.least)
-            state, made = _kept(checkpoint, f"descent-{mark}-{len(windows):05d}", state, settings)
+            state, made = _load_or_run(checkpoint, f"descent-{mark}-{len(windows):05d}", state, settings)
             windows.append(made)
-            status = _ended(isinstance(objective, Problem), space, windows, before, float(state.least), tolerance)
+            status = _final_status(
+                isinstance(objective, Problem), space, windows, before, float(state.least), tolerance
+            )
             if status == Status.RUNNING and len(windows) * window >= steps:
                 status = Status.LIMIT
             value = float(jnp.nanmean(made.value)) if np.isfinite(state.least) else np.nan
@@ -182,7 +184,9 @@ def _begin(x: Float[Array, " n"], optimiser: optax.GradientTransformation) -> _S
     return strip_weak_types(_State(x, x, x, least, jnp.zeros_like(x), none, none, optimiser.init(x)))
 
 
-def _kept(checkpoint: Checkpoint | None, key: str, state: _State, settings: tuple) -> tuple[_State, _Window]:
+def _load_or_run(
+    checkpoint: Checkpoint | None, key: str, state: _State, settings: tuple
+) -> tuple[_State, _Window]:
     """The state after a window and what was seen in it, from the checkpoint if it holds them."""
     if checkpoint is None:
         return _run(state, *settings)
@@ -202,7 +206,7 @@ def _run(state, objective, space, optimiser, key, window, seeds, spread, batch_s
     def value(x, key):
         if is_problem:
             return objective.evaluate(space.fold(x)).misfit
-        value = traceable("descend: objective", objective)(space.values(x), key)
+        value = explain_errors("descend: objective", objective)(space.values(x), key)
         if jnp.shape(value) != ():
             raise CallError(f"descend: objective returned shape {jnp.shape(value)}: return one number")
         return jnp.asarray(value, x.dtype)
@@ -273,7 +277,7 @@ def _test(made: _Window, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return g.mean(axis=0), g.std(axis=0, ddof=1) / math.sqrt(len(g))
 
 
-def _ended(
+def _final_status(
     is_problem: bool,
     space: AbstractCoordinates,
     windows: list[_Window],
@@ -316,7 +320,7 @@ def _report(
     x = state.best if is_problem else state.mean
     rows = values.reshape(len(windows), -1)
     return Descent(
-        values={k: plain(v) for k, v in space.values(x if known else state.x).items()},
+        values={k: to_plain(v) for k, v in space.values(x if known else state.x).items()},
         value=float(state.least) if is_problem else float(last.mean()) if last.size else np.inf,
         error=0.0 if is_problem and known else float(scatter),
         gradient=g,

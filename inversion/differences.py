@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .coordinates import few
+from .coordinates import abbreviate
 from .marquardt import Search
 from .outcome import Calls
 from .problem import Problem
@@ -32,7 +32,7 @@ def compare(programs: Programs, search: Search) -> tuple[str, Calls]:
     if not problem.data.is_sum_of_squares:  # the rows of other laws of errors are no derivative of the residuals
         return "", calls
     rows, mask = problem.data.rows, np.asarray(problem.free_mask)
-    width = np.where(mask, RANGE * problem.per_coordinate(lambda q: q.prior_width), 0.0)
+    width = np.where(mask, RANGE * problem.repeat_by_coordinate(lambda q: q.prior_width), 0.0)
     slopes = np.asarray(search.jacobian)[:rows] * width
     if not (np.isfinite(slopes).all() and slopes.any()):
         return "", calls
@@ -55,7 +55,7 @@ def compare(programs: Programs, search: Search) -> tuple[str, Calls]:
     if not seen:
         return "", calls
     largest = np.abs(way) > 0.1 * np.max(np.abs(way))
-    along = few(tuple(label for label, is_large in zip(problem.labels, largest, strict=True) if is_large))
+    along = abbreviate(tuple(label for label, is_large in zip(problem.labels, largest, strict=True) if is_large))
     numbers = "; ".join(f"{claimed:.2g} and {found:.2g} over +-{share:.2%}" for share, claimed, found in seen)
     return (
         f"the derivative disagrees with differences of simulations. Along {along} the residuals change, in standard "

@@ -111,13 +111,13 @@ def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray, families: np.n
     **Arguments:** `cube`; `u` [steps, chains, k], draws; `weights` [steps, chains] with a sum of 1; `families`
     [chains]. **Returns:** the size, 0 for draws that are all alike.
     """
-    selected = cube.selected(u.reshape(-1, u.shape[-1]))
+    selected = cube.choice_indices(u.reshape(-1, u.shape[-1]))
     columns = [selected[k].reshape(weights.shape) if k in selected else u[..., k] for k in range(u.shape[-1])]
     # An unknown with one value in all draws has no error to be measured by.
     return min((size_of(x.astype(float), weights, families) for x in columns if np.ptp(x) > 0), default=0.0)
 
 
-def resampled(key: Array, weights: Float[np.ndarray, " rows"], count: int) -> Int[np.ndarray, " count"]:
+def resample_draws(key: Array, weights: Float[np.ndarray, " rows"], count: int) -> Int[np.ndarray, " count"]:
     """Indices of equally weighted draws, in order, by systematic resampling.
 
     **Arguments:** `key`; `weights` [rows], with a sum of 1; `count`. **Returns:** indices [count].

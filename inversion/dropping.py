@@ -8,14 +8,14 @@ import numpy as np
 from jaxtyping import Array
 
 from .cube import Cube
-from .tree import bounding
+from .tree import check_bound
 
 Bound = Callable[[Mapping[str, float]], float]
 WEIGHT = 1e-4  # of the posterior: leaves with less are dropped
 PILOT, BEST = 400, 8  # simulations that estimate the evidence, in so many leaves with the lowest bounds
 
 
-def weighed_leaves(cube: Cube, bound: Bound, key: Array) -> dict[str, np.ndarray]:
+def weigh_leaves(cube: Cube, bound: Bound, key: Array) -> dict[str, np.ndarray]:
     """The leaves to keep, and the most evidence that each may have.
 
     A leaf's weight is its evidence by that of all, of which draws in a few leaves give a part. They hardly
@@ -31,22 +31,22 @@ def weighed_leaves(cube: Cube, bound: Bound, key: Array) -> dict[str, np.ndarray
         raise ValueError("sample: a bound is for leaves, and no Discrete unknown is undecided: leave it out")
     if not cube.problem.data.is_sum_of_squares:
         raise ValueError("sample: a bound needs misfits that are sums of squares, with known normal errors")
-    shape, bound = tuple(cube.choices.values()), bounding("sample: bound", bound)
+    shape, bound = tuple(cube.choices.values()), check_bound("sample: bound", bound)
     gaussian = cube.problem.rows - cube.problem.data.rows
     leaves = itertools.product(*map(range, shape))
     ceiling = np.array([_ceiling(bound(cube.assignment(leaf)), gaussian) for leaf in leaves])
     best = np.argsort(-ceiling)[:BEST]
     u = np.asarray(jax.random.uniform(key, (PILOT, cube.active.size)))
-    found = cube.log_likelihood(cube.moved(u, best[np.arange(PILOT) % best.size]))
+    found = cube.log_likelihood(cube.move_to_leaves(u, best[np.arange(PILOT) % best.size]))
     evidence = logsumexp(found) - np.log(PILOT / best.size)  # the sum over these leaves
     return {"kept": ~(ceiling - evidence < np.log(WEIGHT)).reshape(shape), "ceiling": ceiling.reshape(shape)}
 
 
-def told(cube: Cube, ceiling: np.ndarray, log_evidence: float) -> str:
+def describe_dropped(cube: Cube, ceiling: np.ndarray, log_evidence: float) -> str:
     """The number of dropped leaves, and the weight that they may have together, in words."""
     from scipy.special import logsumexp
 
-    lost = ~cube.kept
+    lost = ~cube.checkpoint
     if not lost.any():
         return "no leaf dropped by its bound"
     weight = float(np.exp(logsumexp(ceiling[lost]) - np.log(lost.size) - log_evidence))

@@ -15,20 +15,20 @@ from .programs import Programs
 POINTS = 8  # draws of the prior at which an unknown is changed before it is said to have no effect
 
 
-def without_effect(
+def find_without_effect(
     value: Callable[[Float[np.ndarray, "rows k"]], Float[np.ndarray, " rows"]],
     k: int,
     suspects: list[int],
-    beside: Float[np.ndarray, "points k"] | None = None,
+    extra: Float[np.ndarray, "points k"] | None = None,
 ) -> list[int]:
     """The coordinates whose change changes nothing, at draws of the prior of which one valid one suffices.
 
     **Arguments:** `value` of points of the unit cube [rows, k], not finite where the simulation failed; `k`;
-    `suspects`, coordinates; `beside`: more points, such as those where a peak may be.
+    `suspects`, coordinates; `extra`: more points, such as those where a peak may be.
     **Returns:** those without effect; none where no draw could be simulated.
     """
     rng, seen = np.random.default_rng(0), False
-    for u in np.concatenate([rng.random((POINTS, k)), np.zeros((0, k)) if beside is None else beside]):
+    for u in np.concatenate([rng.random((POINTS, k)), np.zeros((0, k)) if extra is None else extra]):
         rows = np.repeat(u[None], 1 + len(suspects), axis=0)
         for row, i in zip(rows[1:], suspects, strict=True):
             row[i] = (row[i] + 0.382) % 1.0  # no simple part of a turn
@@ -42,11 +42,11 @@ def without_effect(
     return suspects if seen else []
 
 
-def warn_of_no_effect(door: str, labels: list[str]) -> None:
-    """Name unknowns that no prediction depends on. **Arguments:** `door`, the function; `labels`, maybe none."""
+def warn_of_no_effect(name: str, labels: list[str]) -> None:
+    """Name unknowns that no prediction depends on. **Arguments:** `name`, the function; `labels`, maybe none."""
     if labels:
         warnings.warn(
-            f"{door}: no prediction depends on {labels}, at {POINTS} draws of the prior: their prior will come back. "
+            f"{name}: no prediction depends on {labels}, at {POINTS} draws of the prior: their prior will come back. "
             "Does `predict` read them? Hold them, or leave them out",
             stacklevel=4,
         )
@@ -72,7 +72,7 @@ def warn_of_zero_columns(programs: Programs, search: Search) -> Calls:
         return found
 
     if zero.size:
-        idle = without_effect(value, problem.size, zero.tolist())
+        idle = find_without_effect(value, problem.size, zero.tolist())
         warn_of_no_effect("fit", [problem.labels[i] for i in idle])
         if still := [problem.labels[i] for i in zero if i not in idle]:
             warnings.warn(

@@ -30,7 +30,7 @@ def fault_of(sampled: Draws, effective_size: float, drift: float) -> str | None:
             f"an effective size of {effective_size:.0f} < {FEWEST:.0f}: "
             "ask for a larger effective_size, or raise the limit of simulations"
         )
-    if (missed := _missed(sampled)) is not None:
+    if (missed := _describe_missed(sampled)) is not None:
         return missed
     if not sampled.is_settled and sampled.other is not None and sampled.other[1] ** -2 < BASIS:
         return (
@@ -42,7 +42,7 @@ def fault_of(sampled: Draws, effective_size: float, drift: float) -> str | None:
     return None
 
 
-def _missed(sampled: Draws) -> str | None:
+def _describe_missed(sampled: Draws) -> str | None:
     """That a second estimate found more evidence: only what both have seen may be trusted."""
     if sampled.other is None:
         return None

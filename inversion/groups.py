@@ -9,7 +9,7 @@ from jaxtyping import Int
 
 from difsim.extras import require
 
-from .draws import resampled
+from .draws import resample_draws
 
 
 def datatree(posterior: Any) -> Any:
@@ -29,7 +29,7 @@ def datatree(posterior: Any) -> Any:
         "method": posterior.sampled.method,
         "verdict": posterior.verdict,
     }
-    equal, chains, data = _equally_weighted(posterior), ("chain", "draw"), posterior.problem.data
+    equal, chains, data = _equally_weighted_draws(posterior), ("chain", "draw"), posterior.problem.data
     weights = {"weight": posterior.weights, "lp": posterior.log_likelihood}
     groups = {
         "posterior": group({k: v[equal] for k, v in posterior.draws.items()}, chains, attrs),
@@ -50,14 +50,14 @@ def datatree(posterior: Any) -> Any:
     return xr.DataTree.from_dict(groups)
 
 
-def _equally_weighted(posterior: Any) -> Int[np.ndarray, "chains draws"]:
+def _equally_weighted_draws(posterior: Any) -> Int[np.ndarray, "chains draws"]:
     """The numbers of draws that count the same: those of all chains, or one chain of resampled ones."""
     if posterior.k_hat is None:
         return np.arange(posterior.weights.size).reshape(posterior.sampled.weights.shape).T
     # As many as they are worth, so that ArviZ's own errors of means are right.
     count = int(max(2.0, min(posterior.effective_size, 1.0 / np.sum(posterior.weights**2))))
     order = np.asarray(jax.random.permutation(jax.random.PRNGKey(1), count))
-    return resampled(jax.random.PRNGKey(0), posterior.weights, count)[order][None]
+    return resample_draws(jax.random.PRNGKey(0), posterior.weights, count)[order][None]
 
 
 def _attributes(posterior: Any, name: str) -> dict[str, Any]:

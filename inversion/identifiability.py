@@ -53,7 +53,7 @@ def identify(
     A verdict comes from the parameter's profile if one is given, otherwise from the linearised interval s -+ 1.96
     sigma of the data alone: the data determine it if both ends are inside the prior's range, and bound it if one
     end is. Without an end, or where data are no sharper than a Gaussian prior, the likelihood along it tells whether
-    the prior came back, by the information gained (`information`). No verdict is given for a fit that does
+    the prior returns, by the information gained (`information`). No verdict is given for a fit that does
     not explain its data (`Fit.explains_data`), whose search did not converge, or whose misfit is 3.84 or more
     above that of a profile, since its intervals are meaningless.
 
@@ -99,8 +99,8 @@ def identify(
         if np.isinf(upper) and np.sqrt(spread[i, i]) > width[i]:
             ends = 0
         verdicts[name] = (NOT_FIXED, ONE_SIDED, FIXED)[ends]
-        if ends == 0:  # is it the prior that came back, or another density over its whole range?
-            verdicts[name] = _over_range(q, s[i], spread[i, i], slopes[i], (profiles or {}).get(name))
+        if ends == 0:  # is it the prior alone, or another density over its whole range?
+            verdicts[name] = _judge_over_range(q, s[i], spread[i, i], slopes[i], (profiles or {}).get(name))
     best = min((found.best for found in (profiles or {}).values()), default=np.inf)
     faults = {
         MISSED: not fit.explains_data,
@@ -124,7 +124,7 @@ def identify(
     )
 
 
-def _over_range(q: AbstractUnknown, s: float, variance: float, slope: float, profile: Profile | None) -> str:
+def _judge_over_range(q: AbstractUnknown, s: float, variance: float, slope: float, profile: Profile | None) -> str:
     """The verdict on an unknown that may have any value of its prior, by the likelihood along it.
 
     **Arguments:** `q`, the unknown; `s` of the fit; `variance` by the data alone, and `slope` of half the misfit, which
@@ -137,7 +137,7 @@ def _over_range(q: AbstractUnknown, s: float, variance: float, slope: float, pro
     else:
         known = np.isfinite(profile.misfit)
         half_misfit = 0.5 * np.interp(
-            at, np.asarray(q.scaled(jnp.asarray(profile.grid)))[known], profile.misfit[known]
+            at, np.asarray(q.to_prior_scale(jnp.asarray(profile.grid)))[known], profile.misfit[known]
         )
     weights = np.exp(half_misfit.min() - half_misfit)
     return verdict(u, weights / weights.sum(), np.inf, ends=not np.isinf(q.limits[1]))

@@ -24,7 +24,7 @@ LARGE = 0.5  # the largest error of a log evidence that counts, where it is comp
 class Importance:
     """Independent draws from kernels at the particles of a tempered run, weighted by importance.
 
-    Kernels are placed anew at the draws until that gains nothing, and all draws count, weighted by the mixture of all
+    Kernels are placed again at the draws until that gains nothing, and all draws count, weighted by the mixture of all
     kernels (`search`, `drawn`, `placing`). Weights are smoothed by a Pareto tail, whose shape k-hat says whether they
     can be trusted. Where it is above 0.7, the chains of the tempered run go on instead.
 
@@ -74,7 +74,7 @@ class Importance:
         log_weights, k_hat = pareto_smoothed(search.log_ratio)
         evidence = search.evidence
         if not k_hat <= K_HAT:
-            chains = self.tempered.extended(start, cube, going_on, effective_size, limit, checkpoint, progress)
+            chains = self.tempered.extend(start, cube, going_on, effective_size, limit, checkpoint, progress)
             # Importance draws of which one has all the weight have an error of 1, and hardly ever too much evidence.
             return replace(chains, other=(evidence[0], min(evidence[1], LARGE)))
         peaks = f" and {len(search.peaks)} narrow peaks" if search.peaks else ""

@@ -20,7 +20,7 @@ EMPTY = 0.2  # of the prior's density: two bins or more with less are a gap
 DENSE = 2.0  # times the prior's density, in the last tenth, that is pressed against the end
 
 
-def gained(shares: Float[np.ndarray, " cells"], size: float) -> float:
+def information_gain(shares: Float[np.ndarray, " cells"], size: float) -> float:
     """The information, in nats, by which the shares of a posterior differ from equal ones.
 
     It is the relative entropy of cells of equal prior probability: a lower bound of that of the densities, which no
@@ -50,7 +50,7 @@ def verdict(u: Float[np.ndarray, " draws"], weights: Float[np.ndarray, " draws"]
     ]
     if has_gap(_shares(u, weights, BINS)):
         return SPLIT
-    if not any(sides) and not pressed and gained(tenths, size) < NATS:
+    if not any(sides) and not pressed and information_gain(tenths, size) < NATS:
         return NOT_FIXED
     return ", ".join([(CHANGED, ONE_SIDED, FIXED)[sum(sides)], *pressed])
 
@@ -65,7 +65,7 @@ def verdict_of_choices(shares: Float[np.ndarray, " choices"], size: float, order
     kept = np.sort(order[: 1 + int(np.searchsorted(np.cumsum(shares[order]), 0.95))])
     if kept.size == 1:
         return FIXED
-    if gained(shares, size) < NATS:
+    if information_gain(shares, size) < NATS:
         return NOT_FIXED
     is_end = kept[0] == 0 or kept[-1] == shares.size - 1
     is_run = kept[-1] - kept[0] == kept.size - 1

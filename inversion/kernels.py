@@ -1,4 +1,4 @@
-"""Densities that importance sampling draws from: Gaussian kernels with the prior, and peaks beside them."""
+"""Densities that importance sampling draws from: Gaussian kernels with the prior, and the peaks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class Kernels:
         """The numbers of the continuous coordinates."""
         return continuous(self.cube)
 
-    def joined(self, other: "Kernels", share: float) -> "Kernels":
+    def mix(self, other: "Kernels", share: float) -> "Kernels":
         """A mixture with other kernels. **Arguments:** `other`; their `share`. **Returns:** Kernels."""
         return replace(
             self,
@@ -65,7 +65,7 @@ class Kernels:
         """The logarithm of the density by the prior's."""
         from scipy.special import logsumexp
 
-        values, z = self.cube.selected(u), normal(u[:, self.smooth])
+        values, z = self.cube.choice_indices(u), normal(u[:, self.smooth])
         inverse = np.linalg.inv(self.factors)
         size = np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
         # The square of a distance from a centre is linear in the products of coordinates: one matrix product for all.
@@ -78,7 +78,7 @@ class Kernels:
             products = (z[part, :, None] * z[part, None, :]).reshape(len(part), -1)
             log = np.concatenate([products, z[part]], axis=1) @ by + level
             for k, chosen in self.values.items():
-                log += np.log(alike(values[k][part], chosen, self.cube.choices[k]))
+                log += np.log(discrete_density(values[k][part], chosen, self.cube.choices[k]))
             found.append(logsumexp(log, axis=1))
         by_prior = np.concatenate(found) + 0.5 * squares(z)
         return np.logaddexp(np.log1p(-self.prior) + by_prior, np.log(self.prior)) if self.prior else by_prior
@@ -89,7 +89,7 @@ def continuous(cube: Cube) -> list[int]:
     return [k for k in range(cube.active.size) if k not in cube.choices]
 
 
-def alike(values: np.ndarray, of: np.ndarray, number: int) -> Float[np.ndarray, "rows kernels"]:
+def discrete_density(values: np.ndarray, of: np.ndarray, number: int) -> Float[np.ndarray, "rows kernels"]:
     """The density of values of a discrete coordinate in kernels with the values `of`, by the prior's."""
     return np.where(values[:, None] == of, STAYS * number + 1.0 - STAYS, 1.0 - STAYS)
 
@@ -138,7 +138,7 @@ class Mixture:
         return np.asarray(logsumexp(self._parts(u), axis=0))
 
     def responsibilities(self, u: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, "parts rows"]:
-        """The probability that a draw at each point came from the kernels, or from each of the peaks."""
+        """The probability that a draw at each point is from the kernels, or from each of the peaks."""
         parts = self._parts(u)
         return np.exp(parts - parts.max(axis=0)) / np.exp(parts - parts.max(axis=0)).sum(axis=0)
 

@@ -19,13 +19,13 @@ from jaxtyping import Array, Float
 from difsim.checks import instance, integer, random_key
 from difsim.status import Status
 
-from .coordinates import plain, strip_weak_types
+from .coordinates import strip_weak_types, to_plain
 from .differences import compare
 from .effects import warn_of_zero_columns
 from .marquardt import Search, Stops
 from .outcome import Calls
 from .problem import Problem
-from .programs import Programs, in_threads
+from .programs import Programs, map_in_threads
 
 RARE = 1e-3  # smallest p-value of a misfit that counts as chance
 
@@ -130,22 +130,22 @@ class Fit:
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.names), default=0)
-        rows = [f"  {name:{width}s}  {_told(self.values[name], self.sigma[name])}" for name in self.names]
+        rows = [f"  {name:{width}s}  {_format(self.values[name], self.sigma[name])}" for name in self.names]
         doubt = [f"  DOUBT: {self.doubt}"] if self.doubt else []
         failed = [Status.summary(self.statuses)] if set(self.statuses) - {Status.OK} else []
         return "\n".join([f"fit: {self.verdict}", *rows, *doubt, *failed])
 
 
-def require_fit(door: str, problem: Problem, fit: Fit) -> None:
+def require_fit(name: str, problem: Problem, fit: Fit) -> None:
     """Check the classes of a problem and its fit.
 
-    **Arguments:** `door`, the function that was given them; `problem`; `fit`. **Raises:** ValueError otherwise.
+    **Arguments:** `name`, the function that was given them; `problem`; `fit`. **Raises:** ValueError otherwise.
     """
-    instance(f"{door}: problem", problem, Problem, "the Problem that was fitted")
-    instance(f"{door}: fit", fit, Fit, "the result of inversion.fit")
+    instance(f"{name}: problem", problem, Problem, "the Problem that was fitted")
+    instance(f"{name}: fit", fit, Fit, "the result of inversion.fit")
 
 
-def _told(value: Any, sigma: Any) -> str:
+def _format(value: Any, sigma: Any) -> str:
     if np.ndim(value) == 0:
         return f"{value:.6g} +- {sigma:.2g}"
     known = sigma[np.isfinite(sigma)]
@@ -214,21 +214,21 @@ def fit(
     n, programs = problem.size, Programs(problem)
     x = [problem.start("fit", guess) for guess in guesses]
     calls = Calls()
-    given = [problem.given("fit: a candidate", values) for values in candidates[-(starts // 2) :]]
+    given = [problem.scale_given("fit: a candidate", values) for values in candidates[-(starts // 2) :]]
     points, _ = programs.compile(
         ends,
-        lambda: _screened(problem, key, starts, given) if starts else None,
+        lambda: _screen(problem, key, starts, given) if starts else None,
         lambda: _physical(problem, jnp.zeros_like(problem.held)),
     )
     if points is not None:
         s, rows = map(np.asarray, points)
-        misfit = np.asarray(in_threads(lambda row: programs.simulate(row).misfit, rows))
+        misfit = np.asarray(map_in_threads(lambda row: programs.simulate(row).misfit, rows))
         calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
-        x += [rows[i] for i in _apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
+        x += [rows[i] for i in _choose_apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
     x = x or [jnp.full(n, jnp.nan)]  # every start failed
     doubts, checks = {}, []
 
-    def searched(i: int) -> Search:
+    def search_from(i: int) -> Search:
         def begins(search: Search) -> None:
             if i == 0:
                 checks.append(warn_of_zero_columns(programs, search))
@@ -239,7 +239,7 @@ def fit(
 
         return programs.search(x[i], ends, begins)
 
-    found = in_threads(searched, range(len(x)))
+    found = map_in_threads(search_from, range(len(x)))
     calls = sum([*checks, *(Calls(*np.asarray(search.calls)) for search in found)], calls)
     best = min(range(len(found)), key=lambda i: found[i].misfit)
     return _report(programs, found[best], found, calls, doubts.get(best, ""), throw)
@@ -247,7 +247,7 @@ def fit(
 
 # One program each, where each operation between arrays would be one.
 @eqx.filter_jit
-def _screened(problem: Problem, key: Array, starts: int, given: list[Array]) -> tuple[Array, Array]:
+def _screen(problem: Problem, key: Array, starts: int, given: list[Array]) -> tuple[Array, Array]:
     """The points to screen, of which the first are given: prior-scaled s [starts, n], and their x."""
     s = jax.vmap(problem.quantile)(latin_hypercube(key, starts, problem.size))
     for i, row in enumerate(given):
@@ -286,10 +286,10 @@ def _report(programs: Programs, best: Search, found: list[Search], calls: Calls,
         tested = np.asarray(problem.data.scores(programs.simulate(best.x).predictions, values))
         calls = calls + Calls(1, 0, 0)
     return Fit(
-        values={k: plain(v) for k, v in values.items()},
+        values={k: to_plain(v) for k, v in values.items()},
         names=problem.free,
         labels=problem.free_labels,
-        sigma={k: plain(v) for k, v in problem.split(sigma).items() if k in problem.free},
+        sigma={k: to_plain(v) for k, v in problem.split(sigma).items() if k in problem.free},
         misfit=float(best.misfit),
         chi_squared=np.inf if failed else float(np.sum(tested**2) + np.sum(prior**2)),
         noise_is_fitted=any(k in problem.free for k in problem.data.fitted_errors),
@@ -302,19 +302,19 @@ def _report(programs: Programs, best: Search, found: list[Search], calls: Calls,
         history=history[np.isfinite(history)],
         starts=tuple((float(search.misfit), Status(int(search.status))) for search in found),
         solutions=tuple(
-            {k: plain(v) for k, v in _physical(problem, search.x)[0].items()}
+            {k: to_plain(v) for k, v in _physical(problem, search.x)[0].items()}
             for search in sorted(found, key=lambda search: float(search.misfit))
             if np.isfinite(search.misfit)
         ),
         data=problem.data.size,
         priors=prior.size,
-        determined=np.nan if failed else _determined(problem, scaled),
+        determined=np.nan if failed else _count_determined(problem, scaled),
         doubt=doubt,
         statuses=Status.tally(programs.statuses),
     )
 
 
-def _determined(problem: Problem, jacobian: Float[np.ndarray, "rows k"]) -> float:
+def _count_determined(problem: Problem, jacobian: Float[np.ndarray, "rows k"]) -> float:
     """The trace of (F + P)^-1 F in prior scales.
 
     F = J^T J of all rows, and P is the information of uniform priors, which have no rows.
@@ -323,7 +323,7 @@ def _determined(problem: Problem, jacobian: Float[np.ndarray, "rows k"]) -> floa
     def information(q):
         return 0.0 if q.prior_residual(jnp.zeros(q.shape)).size else q.prior_width**-2
 
-    prior = np.diag(problem.per_coordinate(information)[np.asarray(problem.free_mask)])
+    prior = np.diag(problem.repeat_by_coordinate(information)[np.asarray(problem.free_mask)])
     fisher = jacobian.T @ jacobian
     return float(np.trace(np.linalg.solve(fisher + prior, fisher)))
 
@@ -338,7 +338,7 @@ def latin_hypercube(key: Array, count: int, dimension: int) -> Float[Array, "cou
     return (slices + jax.random.uniform(jitter, (count, dimension))) / count
 
 
-def _apart(s: np.ndarray, misfit: np.ndarray, wanted: int) -> list[int]:
+def _choose_apart(s: np.ndarray, misfit: np.ndarray, wanted: int) -> list[int]:
     """The `wanted` best valid points, first those at least a tenth of the prior away from any better one."""
     order = [int(i) for i in np.argsort(misfit) if np.isfinite(misfit[i])]
     first: list[int] = []

@@ -78,7 +78,7 @@ class Step(eqx.Module):
     predicted: Scalar
 
 
-def started(rows: int, x: Float[Array, " n"], stops: Stops) -> Search:
+def start_search(rows: int, x: Float[Array, " n"], stops: Stops) -> Search:
     """The search before its first step, which simulates the start itself.
 
     **Arguments:** `rows` of the residual; `x` [n], the start: a NaN one ends as FAILED before any simulation;
@@ -105,7 +105,7 @@ def _normal(search: Search) -> tuple[Array, Array]:
     return j.T @ j, j.T @ search.residual
 
 
-def proposed(search: Search, mask: Bool[Array, " n"]) -> Step:
+def propose(search: Search, mask: Bool[Array, " n"]) -> Step:
     """The step (J^T J + lambda 1) dx = -J^T r; none before the start has been simulated.
 
     The damping is the identity, not diag(J^T J): x is already scaled by the prior, and a column that vanishes at a
@@ -125,7 +125,7 @@ def proposed(search: Search, mask: Bool[Array, " n"]) -> Step:
     return Step(dx, search.x + dx, damping, -(2.0 * g @ dx + dx @ a @ dx))
 
 
-def judged(search: Search, step: Step, trial: Evaluation, slopes: Slopes, stops: Stops) -> Search:
+def accept_or_reject(search: Search, step: Step, trial: Evaluation, slopes: Slopes, stops: Stops) -> Search:
     """The search after the simulation of `step.x`: accepted or rejected, with lambda by the gain ratio.
 
     **Arguments:** `search` before; `step`; `trial`, the simulation; `slopes` there if it is better, else those of
@@ -173,7 +173,7 @@ def judged(search: Search, step: Step, trial: Evaluation, slopes: Slopes, stops:
     return eqx.tree_at(lambda s: (s.status, s.damping), new, (status.astype(int), damping))
 
 
-def simulated(problem: AbstractProblem, x: Float[Array, " n"]) -> Evaluation:
+def evaluate(problem: AbstractProblem, x: Float[Array, " n"]) -> Evaluation:
     """One simulation at the unbounded x.
 
     **Arguments:** `problem`; `x` [n]. **Returns:** Evaluation.
@@ -181,26 +181,26 @@ def simulated(problem: AbstractProblem, x: Float[Array, " n"]) -> Evaluation:
     return problem.evaluate(problem.fold(x))
 
 
-def linearised(problem: AbstractProblem, x: Float[Array, " n"]) -> Slopes:
+def linearise(problem: AbstractProblem, x: Float[Array, " n"]) -> Slopes:
     """One simulation with all sensitivities at the unbounded x.
 
     **Arguments:** `problem`; `x` [n]. **Returns:** Slopes.
     """
-    s, scale = _folded(problem, x)
+    s, scale = _scale(problem, x)
     return Slopes(problem.linearise(s), scale)
 
 
-def tried(problem: Problem, x: Float[Array, " n"]) -> tuple[Evaluation, Slopes]:
-    """`simulated` and `linearised` from the same simulation.
+def evaluate_and_linearise(problem: Problem, x: Float[Array, " n"]) -> tuple[Evaluation, Slopes]:
+    """`evaluate` and `linearise` from the same simulation.
 
     **Arguments:** `problem`; `x` [n]. **Returns:** Evaluation, Slopes.
     """
-    s, scale = _folded(problem, x)
+    s, scale = _scale(problem, x)
     found, jacobian = problem.evaluate_and_linearise(s)
     return found, Slopes(jacobian, scale)
 
 
-def _folded(problem: AbstractProblem, x: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+def _scale(problem: AbstractProblem, x: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """The prior-scaled s at x, and ds/dx, 0 for held unknowns."""
     s, scale = jax.jvp(problem.fold, (x,), (jnp.ones_like(x),))
     return s, jnp.where(problem.free_mask, scale, 0.0)
@@ -219,14 +219,14 @@ def levenberg_marquardt(problem: AbstractProblem, x: Float[Array, " n"], stops: 
     """
 
     def step(search):
-        proposal = proposed(search, problem.free_mask)
-        trial = simulated(problem, proposal.x)
+        proposal = propose(search, problem.free_mask)
+        trial = evaluate(problem, proposal.x)
         slopes = jax.lax.cond(
             trial.misfit < search.misfit,
-            lambda: linearised(problem, proposal.x),
+            lambda: linearise(problem, proposal.x),
             lambda: search.slopes,
         )
-        return judged(search, proposal, trial, slopes, stops)
+        return accept_or_reject(search, proposal, trial, slopes, stops)
 
     running = lambda search: search.status == Status.RUNNING  # noqa: E731
-    return jax.lax.while_loop(running, step, started(problem.rows, x, stops))
+    return jax.lax.while_loop(running, step, start_search(problem.rows, x, stops))

@@ -90,7 +90,7 @@ class Observation(AbstractObservation):
             raise ValueError(f"Observation: value {value} is not finite: leave out what was not measured")
         if (sigma is None) == (covariance is None):
             raise ValueError("Observation: give either sigma or covariance")
-        self.sigma = None if sigma is None else _checked_sigma(sigma, self.value)
+        self.sigma = None if sigma is None else _check_sigma(sigma, self.value)
         self.cholesky = None if covariance is None else _factor(covariance, self.value)
         self.noise = instance("Observation: noise", noise or Normal(), AbstractNoise, "a law of inversion.noise")
         self.unit = instance("Observation: unit", unit, str, 'a text, such as "m/s"')
@@ -144,7 +144,7 @@ class Observation(AbstractObservation):
         return jnp.ravel(prediction - self.value)
 
 
-def _checked_sigma(sigma: Any, value: Array) -> Array:
+def _check_sigma(sigma: Any, value: Array) -> Array:
     sigma = numbers("Observation: sigma", sigma, is_finite=False)
     if sigma.shape not in ((), value.shape):
         raise ValueError(f"Observation: sigma has shape {sigma.shape}, value {value.shape}: they must match")
@@ -228,7 +228,7 @@ class Observations(eqx.Module):
         **Arguments:** `predictions` by name; `p`, all parameters by name. **Returns:** Compared.
         **Raises:** ValueError (when traced) for an observable that is missing or has another shape.
         """
-        found = self._each(predictions, lambda observed, predicted: observed.compare(predicted, p))
+        found = self._map(predictions, lambda observed, predicted: observed.compare(predicted, p))
         return Compared(jnp.concatenate([f.residual for f in found]), reduce(add, (f.misfit for f in found)))
 
     def scores(self, predictions: Mapping[str, Any], p: Mapping[str, Array]) -> Float[Array, " size"]:
@@ -236,9 +236,9 @@ class Observations(eqx.Module):
 
         **Arguments:** as `compare`. **Returns:** scores [size]. **Raises:** ValueError as there.
         """
-        return jnp.concatenate(self._each(predictions, lambda observed, predicted: observed.scores(predicted, p)))
+        return jnp.concatenate(self._map(predictions, lambda observed, predicted: observed.scores(predicted, p)))
 
-    def _each(
+    def _map(
         self, predictions: Mapping[str, Any], function: Callable[[AbstractObservation, Any], Any]
     ) -> list[Any]:
         missing = [name for name in self.names if name not in predictions]

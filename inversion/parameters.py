@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, integer, numbers
-from difsim.declarations import declared, quantity, rule
-from difsim.typing import all_of, came
+from difsim.declarations import custom_field, quantity, rule
+from difsim.typing import as_tuple_of, describe
 
 from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
 
@@ -34,7 +34,7 @@ def _sizes(name: str, shape: Any) -> tuple[int, ...] | None:
     return tuple(integer(name, size) for size in sizes)
 
 
-def _of_one_shape(what: str, shape: Any, **given: Any) -> tuple[Array, ...]:
+def _broadcast(what: str, shape: Any, **given: Any) -> tuple[Array, ...]:
     """The numbers that define a parameter, each in the shape of the parameter."""
     shape = _sizes(f"{what}: shape", shape)
     arrays = [numbers(f"{what}: {name}", value, is_finite=False) for name, value in given.items()]
@@ -75,7 +75,7 @@ class AbstractInterval(AbstractUnknown):
         return 0.0, 1.0
 
 
-def _plain(value: Any, shape: tuple[int, ...], unit: str) -> Any:
+def _to_plain(value: Any, shape: tuple[int, ...], unit: str) -> Any:
     """The value as a float, or as an array of the parameter's shape."""
     value = host_numbers("a value", value, is_finite=False)
     if value.shape not in ((), shape):
@@ -94,7 +94,7 @@ class AbstractRange(AbstractInterval):
 
     def __init__(self, lower: Any, upper: Any, unit: str = "", shape: int | Sequence[int] | None = None):
         name = type(self).__name__
-        self.lower, self.upper = _of_one_shape(name, shape, lower=lower, upper=upper)
+        self.lower, self.upper = _broadcast(name, shape, lower=lower, upper=upper)
         self.unit = _text(f"{name}: unit", unit)
         _require_finite(f"{name}: lower", self.lower)
         _require_finite(f"{name}: upper", self.upper)
@@ -108,7 +108,7 @@ class AbstractRange(AbstractInterval):
         return self.lower.shape
 
     def check(self, value: Any) -> Any:
-        value = _plain(value, self.shape, self.unit)
+        value = _to_plain(value, self.shape, self.unit)
         low, high = np.asarray(self.lower), np.asarray(self.upper)
         slack = 1e-12 * (high - low)
         if not np.all((low - slack <= value) & (value <= high + slack)):
@@ -129,7 +129,7 @@ class Bounded(AbstractRange):
     def physical(self, s: Numbers) -> Numbers:
         return self.lower + (self.upper - self.lower) * s
 
-    def scaled(self, p: Numbers) -> Numbers:
+    def to_prior_scale(self, p: Numbers) -> Numbers:
         return (p - self.lower) / (self.upper - self.lower)
 
 
@@ -147,7 +147,7 @@ class Log(AbstractRange):
     def physical(self, s: Numbers) -> Numbers:
         return self.lower * jnp.exp(s * jnp.log(self.upper / self.lower))
 
-    def scaled(self, p: Numbers) -> Numbers:
+    def to_prior_scale(self, p: Numbers) -> Numbers:
         return jnp.log(p / self.lower) / jnp.log(self.upper / self.lower)
 
 
@@ -164,7 +164,7 @@ class Gaussian(AbstractUnknown):
     unit: str = eqx.field(static=True)
 
     def __init__(self, mean: Any, sigma: Any, unit: str = "", shape: int | Sequence[int] | None = None):
-        self.mean, self.sigma = _of_one_shape("Gaussian", shape, mean=mean, sigma=sigma)
+        self.mean, self.sigma = _broadcast("Gaussian", shape, mean=mean, sigma=sigma)
         self.unit = _text("Gaussian: unit", unit)
         _require_finite("Gaussian: mean", self.mean)
         _require_finite("Gaussian: sigma", self.sigma)
@@ -178,7 +178,7 @@ class Gaussian(AbstractUnknown):
     def physical(self, s: Numbers) -> Numbers:
         return self.mean + self.sigma * s
 
-    def scaled(self, p: Numbers) -> Numbers:
+    def to_prior_scale(self, p: Numbers) -> Numbers:
         return (p - self.mean) / self.sigma
 
     def fold(self, x: Numbers) -> Numbers:
@@ -206,7 +206,7 @@ class Gaussian(AbstractUnknown):
         return -np.inf, np.inf
 
     def check(self, value: Any) -> Any:
-        value = _plain(value, self.shape, self.unit)
+        value = _to_plain(value, self.shape, self.unit)
         if not np.isfinite(value).all():
             raise ValueError(f"{value} {self.unit} is not finite: give a finite value")
         return value
@@ -216,7 +216,7 @@ class Fixed(AbstractParameter):
     """A known number or array; an array leaf, so that another value does not compile again."""
 
     value: Numbers = quantity("", "number or array in `unit`")
-    unit: str = declared(lambda name, _, given: _text(name, given), "unit, a text", default="", static=True)
+    unit: str = custom_field(lambda name, _, given: _text(name, given), "unit, a text", default="", static=True)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -226,14 +226,14 @@ class Fixed(AbstractParameter):
         raise ValueError(f"a Fixed parameter cannot be held at {value}: build the problem with that value")
 
 
-def _written(values: Any) -> tuple[str, ...]:
+def _format(values: Any) -> tuple[str, ...]:
     return tuple(f"{v:g}" for v in np.asarray(values))
 
 
 class Discrete(AbstractInterval):
     """A number with a few possible values; values between them exist only relaxed, for branch and bound.
 
-    **Arguments:** `values`: at least two different numbers in `unit`; `relaxed`: the prior over their hull,
+    **Arguments:** `values`: at least two different numbers in `unit`; `relax`: the prior over their hull,
     `Bounded` or `Log` (numbers that are orders of magnitude apart); `labels`: one name per value, for choices that
     are no numbers of one scale.
     **Raises:** ValueError for fewer than two values, repeated or non-finite ones, unmatched labels, or another hull.
@@ -256,12 +256,14 @@ class Discrete(AbstractInterval):
             raise ValueError(f"Discrete needs two or more different values, got {values}: for one, use Fixed")
         if not np.isfinite(array).all():
             raise ValueError(f"Discrete: values {values} are not all finite")
-        labels = _written(array) if labels is None else all_of("Discrete: labels", labels, str)
+        labels = _format(array) if labels is None else as_tuple_of("Discrete: labels", labels, str)
         if len(labels) != array.size:
             raise ValueError(f"Discrete: {len(labels)} labels for {array.size} values: give one for each")
         self.values = jnp.asarray(array)
         if not (isinstance(relaxed, type) and issubclass(relaxed, AbstractRange)):
-            raise ValueError(f"Discrete: relaxed: got {came(relaxed)}: give Bounded or Log, without calling it")
+            raise ValueError(
+                f"Discrete: relaxed: got {describe(relaxed)}: give Bounded or Log, without calling it"
+            )
         self.labels, self.unit = labels, _text("Discrete: unit", unit)
         self.hull = relaxed(array.min(), array.max(), unit)
 
@@ -272,34 +274,36 @@ class Discrete(AbstractInterval):
     @property
     def is_ordered(self) -> bool:
         """Whether the values are numbers of one scale; choices with names have nothing in between."""
-        return self.labels == _written(self.values)
+        return self.labels == _format(self.values)
 
-    def chosen(self, u: Numbers) -> Numbers:
+    def choose(self, u: Numbers) -> Numbers:
         """The s of the value that the prior probability u selects, all values being equally likely."""
         count = self.values.size
-        return self.hull.scaled(self.values[jnp.clip((u * count).astype(int), 0, count - 1)])
+        return self.hull.to_prior_scale(self.values[jnp.clip((u * count).astype(int), 0, count - 1)])
 
-    def relaxed(self) -> AbstractInterval:
+    def relax(self) -> AbstractInterval:
         """The continuous parameter over the hull of the values."""
         return self.hull
 
-    def fixed(self, index: int) -> Fixed:
+    def fix(self, index: int) -> Fixed:
         """The parameter fixed at its value number `index`."""
         return Fixed(value=self.values[index], unit=self.unit)
 
     def nearest_first(self, value: float) -> list[float]:
         """All values, the nearest to `value` on the relaxed scale first."""
-        s = jax.vmap(self.hull.scaled)(self.values) - self.hull.scaled(jnp.asarray(value, self.values.dtype))
+        s = jax.vmap(self.hull.to_prior_scale)(self.values) - self.hull.to_prior_scale(
+            jnp.asarray(value, self.values.dtype)
+        )
         return self.values[jnp.argsort(jnp.abs(s))].tolist()
 
     def physical(self, s: Numbers) -> Numbers:
         return self.hull.physical(s)
 
-    def scaled(self, p: Numbers) -> Numbers:
-        return self.hull.scaled(p)
+    def to_prior_scale(self, p: Numbers) -> Numbers:
+        return self.hull.to_prior_scale(p)
 
     def check(self, value: Any) -> float:
-        value = _plain(value, (), self.unit)
+        value = _to_plain(value, (), self.unit)
         snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
         # 1e-6: 0.6 in float32 equals the value 0.6.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):

@@ -22,7 +22,7 @@ class Particles(NamedTuple):
 
     def fewer(self, count: int) -> "Particles":
         """Equally weighted ones, some of them more than once. **Arguments:** `count`. **Returns:** Particles."""
-        rows = evenly_chosen(self.weights(1.0), count)
+        rows = choose_evenly(self.weights(1.0), count)
         return Particles(self.u[rows], self.log_likelihood[rows], np.zeros(count))
 
     def weights(self, power: float) -> Float[np.ndarray, " rows"]:
@@ -33,7 +33,7 @@ class Particles(NamedTuple):
         return weights / weights.sum()
 
 
-def evenly_chosen(weights: Float[np.ndarray, " rows"], count: int) -> Int[np.ndarray, " count"]:
+def choose_evenly(weights: Float[np.ndarray, " rows"], count: int) -> Int[np.ndarray, " count"]:
     """The numbers of equally weighted draws, in order. **Arguments:** `weights`, with a sum of 1; `count`."""
     rows = np.searchsorted(np.cumsum(weights), (np.arange(count) + 0.5) / count)
     return np.minimum(rows, weights.size - 1)

@@ -38,28 +38,28 @@ class Heights:
         points[:, self.smooth] = uniform(z)
         return points
 
-    def of(self, z: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, " rows"]:
+    def evaluate(self, z: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, " rows"]:
         return self.cube.log_likelihood(self.points(z)) - 0.5 * squares(z)
 
-    def at_all_scales(self, middle: Float[np.ndarray, " d"]) -> tuple[np.ndarray, np.ndarray]:
+    def draw_at_all_scales(self, middle: Float[np.ndarray, " d"]) -> tuple[np.ndarray, np.ndarray]:
         """Draws about a point, and the number of the scale of each."""
         scale = np.arange(self.count) % SCALES.size
         return middle + SCALES[scale][:, None] * self.rng.standard_normal((self.count, middle.size)), scale
 
 
-def inside(heights: Heights) -> Float[np.ndarray, " k"]:
+def find_interior(heights: Heights) -> Float[np.ndarray, " k"]:
     """The point itself, or the highest of some less near to the ends of the prior, where z is infinite."""
     z = np.clip(heights.middle, -ENDS[:, None], ENDS[:, None])
-    return heights.points(z)[np.argmax(heights.of(z))]
+    return heights.points(z)[np.argmax(heights.evaluate(z))]
 
 
-def climbed(heights: Heights) -> Float[np.ndarray, " k"]:
+def climb(heights: Heights) -> Float[np.ndarray, " k"]:
     """A higher point, by draws at all scales about the highest so far, as long as they gain something."""
     middle = heights.middle
-    top = float(heights.of(middle[None])[0])
+    top = float(heights.evaluate(middle[None])[0])
     for _ in range(CLIMBS):
-        z, _ = heights.at_all_scales(middle)
-        found = heights.of(z)
+        z, _ = heights.draw_at_all_scales(middle)
+        found = heights.evaluate(z)
         gain, top = float(found.max()) - top, max(top, float(found.max()))
         middle = z[np.argmax(found)] if gain > 0.0 else middle
         if not gain > GAIN:
@@ -67,7 +67,7 @@ def climbed(heights: Heights) -> Float[np.ndarray, " k"]:
     return heights.points(middle[None])[0]
 
 
-def measured(heights: Heights) -> Piece:
+def measure(heights: Heights) -> Piece:
     """The shape of the peak of the posterior next to a point.
 
     Draws about the point at all scales tell on which one the density falls. Draws above a level, weighted to be
@@ -83,14 +83,14 @@ def measured(heights: Heights) -> Piece:
     middle, rng, count = heights.middle, heights.rng, heights.count
     d = middle.size
     level, least = gammaincinv(0.5 * d, SHARE), LEAST * (d + 1)
-    top = float(heights.of(middle[None])[0])
-    z, scale = heights.at_all_scales(middle)
-    height = heights.of(z)
+    top = float(heights.evaluate(middle[None])[0])
+    z, scale = heights.draw_at_all_scales(middle)
+    height = heights.evaluate(z)
     falls = [np.mean(height[scale == i] >= top - level) < INSIDE for i in range(SCALES.size)]
     # Up to the first at which it falls: a larger one at which it rises again is that of another peak.
     largest = max(1, falls.index(True)) if any(falls) else SCALES.size
     z, height = z[scale < largest], height[scale < largest]
-    log_density = _at_scales(z - middle, SCALES[:largest])
+    log_density = _log_densities(z - middle, SCALES[:largest])
     spread, before = np.eye(d) * SCALES[largest - 1] ** 2, np.inf
     for _ in range(ROUNDS):
         top = max(top, float(height.max()))
@@ -112,13 +112,13 @@ def measured(heights: Heights) -> Piece:
         before = size if drop == level else np.inf
         away = rng.standard_normal((count, d))
         z = middle + WIDER * away @ np.linalg.cholesky(even).T
-        height, log_density = heights.of(z), -0.5 * squares(away)
+        height, log_density = heights.evaluate(z), -0.5 * squares(away)
     choices = float(np.sum(np.log(list(heights.cube.choices.values()))))
     log_mass = np.asarray(top + 0.5 * np.linalg.slogdet(spread)[1] - choices)
     return {"u": heights.points(middle[None])[0], "spread": spread, "log_mass": log_mass}
 
 
-def _at_scales(x: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def _log_densities(x: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """The logarithm of the density of isotropic Gaussians at all scales, but for a constant."""
     from scipy.special import logsumexp
 
@@ -129,4 +129,4 @@ def peak(cube: Cube, found: Piece) -> Kernels:
     """The Gaussian of a shape, somewhat wider, as a density to draw from. **Arguments:** `cube`; the shape `found`."""
     u = found["u"][None]
     factor = TAILS * np.linalg.cholesky(found["spread"])
-    return Kernels(cube, normal(u[:, continuous(cube)]), factor[None], cube.selected(u), np.ones(1), 0.0)
+    return Kernels(cube, normal(u[:, continuous(cube)]), factor[None], cube.choice_indices(u), np.ones(1), 0.0)

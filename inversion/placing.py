@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Float
 
 from .cube import Cube
-from .kernels import Kernels, alike, continuous, normal, squares
-from .particles import Particles, evenly_chosen
+from .kernels import Kernels, continuous, discrete_density, normal, squares
+from .particles import Particles, choose_evenly
 
 TINY = 1e-6  # of the largest weight: draws with less are left out
 CENTRES, DRAWS, PROBES = 400, 4000, 1000  # the most kernels, draws for their shapes, and draws to judge windows by
@@ -33,15 +33,15 @@ def place(
     if len(u) > DRAWS:
         # By the roots of weights, so that the tails keep draws.
         roots = np.sqrt(weights)
-        rows, counts = np.unique(evenly_chosen(roots / roots.sum(), DRAWS), return_counts=True)
+        rows, counts = np.unique(choose_evenly(roots / roots.sum(), DRAWS), return_counts=True)
         u, weights = u[rows], counts * roots[rows] / (counts @ roots[rows])
     z = normal(u[:, continuous(cube)])
     d, mean = z.shape[1], weights @ z
     # 1e-6: draws that agree in a coordinate leave a width there.
     factor = np.linalg.cholesky((weights * (z - mean).T) @ (z - mean) + 1e-6 * np.eye(d))
     y = np.linalg.solve(factor, (z - mean).T).T  # with unit covariance
-    rows, counts = np.unique(evenly_chosen(weights, CENTRES), return_counts=True)
-    selected, windows = cube.selected(u), np.full(rows.size, window)
+    rows, counts = np.unique(choose_evenly(weights, CENTRES), return_counts=True)
+    selected, windows = cube.choice_indices(u), np.full(rows.size, window)
     near = np.empty((rows.size, len(u)))
     thin = np.arange(rows.size)  # kernels with too few draws in their windows, which become wider
     for _ in range(WIDENINGS):
@@ -49,7 +49,7 @@ def place(
         distance = squares(y[at])[:, None] + squares(y) - 2.0 * y[at] @ y.T
         part = weights * np.exp(-0.5 * distance / windows[thin, None] ** 2)
         for k, values in selected.items():
-            part *= alike(values[at], values, cube.choices[k])
+            part *= discrete_density(values[at], values, cube.choices[k])
         near[thin] = part / part.sum(axis=1, keepdims=True)
         thin = thin[1.0 / np.sum(near[thin] ** 2, axis=1) < NEIGHBORS * d]
         windows[thin] *= 1.5
@@ -80,13 +80,13 @@ def place_best(cube: Cube, particles: Particles, prior: float, probes: Particles
     """
     from scipy.special import logsumexp
 
-    def at(power: float, window: float) -> Kernels:
+    def evaluate(power: float, window: float) -> Kernels:
         return place(cube, particles.u, particles.weights(power), window, prior)
 
-    choices = [at(1.0, window) for window in WINDOWS]
+    choices = [evaluate(1.0, window) for window in WINDOWS]
     probes = probes.fewer(PROBES)
     log_posterior = probes.log_weight + probes.log_likelihood
     # 1 / share = E[likelihood / density] over the posterior, relative to the evidence.
     costs = [np.asarray(logsumexp(log_posterior - kernels.log_density(probes.u))) for kernels in choices]
     best = int(np.argmin(costs))
-    return choices[best].joined(at(POWER, WINDOWS[best]), BROAD)
+    return choices[best].mix(evaluate(POWER, WINDOWS[best]), BROAD)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Shaped
 
 from difsim.status import Status
 
-from .draws import Draws, resampled
+from .draws import Draws, resample_draws
 from .faults import fault_of
 from .groups import datatree
 from .outcome import Calls, Leaf
@@ -215,11 +215,11 @@ class Posterior:
         **Arguments:** `key`; `count`. **Returns:** parameter -> values [count, ...].
         """
         order = jax.random.permutation(jax.random.fold_in(key, 1), count)
-        rows = resampled(key, self.weights, count)[np.asarray(order)]
+        rows = resample_draws(key, self.weights, count)[np.asarray(order)]
         p = np.repeat(np.asarray(self.problem.held)[None], count, axis=0)
         for label, values in self.draws.items():
             p[:, self.problem.index(label)] = values[rows]
-        return {k: np.asarray(v) for k, v in jax.vmap(self.problem.named)(jnp.asarray(p)).items()}
+        return {k: np.asarray(v) for k, v in jax.vmap(self.problem.to_dict)(jnp.asarray(p)).items()}
 
     def predict(
         self, function: Callable[[dict[str, Array]], Any], *, key: Array, count: int = 200, progress: bool = False

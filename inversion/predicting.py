@@ -12,7 +12,7 @@ from difsim.session import compile_sooner
 from difsim.wide import accelerators, has_many_rows
 
 from .batches import MapRows
-from .programs import in_threads
+from .programs import map_in_threads
 from .progress import Bar
 
 
@@ -38,5 +38,5 @@ def predictions(
             bar.advance()
             return found
 
-        found = [first, *in_threads(one, cases[1:])] if count > 1 else [first]
+        found = [first, *map_in_threads(one, cases[1:])] if count > 1 else [first]
     return jax.tree.map(lambda *leaves: np.stack(leaves), *found)

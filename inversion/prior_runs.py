@@ -14,7 +14,7 @@ from difsim.status import Status
 from .cube import Cube
 from .problem import Problem
 from .progress import Bar
-from .sweeps import Piece, stored
+from .sweeps import Piece, load_or_compute
 
 PART = 1000  # simulations between two savings
 
@@ -38,7 +38,7 @@ class PriorRuns:
         return f"draws of the prior: {Status.summary(self.statuses)}"
 
     @classmethod
-    def simulated(
+    def simulate(
         cls,
         problem: Problem,
         key: Array,
@@ -58,8 +58,8 @@ class PriorRuns:
         with Bar("simulations of the prior", count, progress) as bar:
             for start in range(0, count, PART):
                 rows = min(PART, count - start)
-                compute = partial(_simulated, cube, jax.random.fold_in(key, start), rows)
-                parts.append(stored(checkpoint, f"prior-{start}-{rows}", compute))
+                compute = partial(_simulate, cube, jax.random.fold_in(key, start), rows)
+                parts.append(load_or_compute(checkpoint, f"prior-{start}-{rows}", compute))
                 bar.reach(start + rows)
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         u, statuses = found.pop("u"), found.pop("statuses")
@@ -68,13 +68,13 @@ class PriorRuns:
     def log_likelihood(self, cube: Cube) -> Float[np.ndarray, " rows"]:
         """The log-likelihoods of the data of a problem at these draws, -infinity where the simulation failed.
 
-        **Arguments:** `cube` of a problem that differs from that of `simulated` in the numbers of its data alone.
+        **Arguments:** `cube` of a problem that differs from that of `simulate` in the numbers of its data alone.
         **Returns:** values [rows].
         """
-        return np.where(self.statuses == Status.OK, cube.compared(self.u, self.predictions), -np.inf)
+        return np.where(self.statuses == Status.OK, cube.log_likelihoods(self.u, self.predictions), -np.inf)
 
 
-def _simulated(cube: Cube, key: Array, rows: int) -> Piece:
+def _simulate(cube: Cube, key: Array, rows: int) -> Piece:
     u = np.asarray(jax.random.uniform(key, (rows, cube.active.size)))
     seen = cube.simulations(u)
     made = {f"of-{name}": seen.predictions[name] for name in cube.problem.data.names}

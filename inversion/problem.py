@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.checks import CallError, instance, numbers, require_function, traceable
+from difsim.checks import CallError, explain_errors, instance, numbers, require_function
 from difsim.status import Status
-from difsim.typing import Scalar, came
+from difsim.typing import Scalar, describe
 
-from .coordinates import AbstractCoordinates, few, started, strip_weak_types
+from .coordinates import AbstractCoordinates, abbreviate, initial_fields, strip_weak_types
 from .observe import Observations
 from .unknowns import AbstractParameter
 
@@ -90,7 +90,7 @@ class Problem(AbstractCoordinates, AbstractProblem):
     names: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(self, parameters: Mapping[str, AbstractParameter], predict: Predict, data: Observations):
-        self.parameters, self.free_mask, self.held, self.names = started(parameters)
+        self.parameters, self.free_mask, self.held, self.names = initial_fields(parameters)
         instance("Problem: data", data, Observations, "Observations({name: Observation(value, sigma)})")
         self.predict, self.data = require_function("Problem: predict", predict), strip_weak_types(data)
         if missing := [name for name in data.parameters if name not in parameters]:
@@ -109,8 +109,8 @@ class Problem(AbstractCoordinates, AbstractProblem):
         **Arguments:** `s` [n], also as a list. **Returns:** Evaluation. **Raises:** ValueError for another shape.
         """
         p = self.physical(self._vector(s))
-        named = self.named(p)
-        predictions, status = _outcome(traceable("Problem: predict", self.predict)(named))
+        named = self.to_dict(p)
+        predictions, status = _outcome(explain_errors("Problem: predict", self.predict)(named))
         compared, prior = self.data.compare(predictions, named), self.prior_residual(p)
         residual = jnp.concatenate([compared.residual, prior])
         finite = jnp.all(jnp.isfinite(residual)) & jnp.isfinite(compared.misfit)
@@ -129,7 +129,9 @@ class Problem(AbstractCoordinates, AbstractProblem):
             )
         s = numbers("Problem: s", s, is_finite=False)
         if s.shape != (self.size,):
-            raise ValueError(f"Problem: s has shape {s.shape}: give one number for each of {few(self.labels)}")
+            raise ValueError(
+                f"Problem: s has shape {s.shape}: give one number for each of {abbreviate(self.labels)}"
+            )
         return s
 
     def log_likelihood(self, s: Vector) -> Scalar:
@@ -162,13 +164,13 @@ def _outcome(given: Any) -> tuple[Mapping[str, Any], Int[Array, ""]]:
     """
     if not (isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], Mapping)):
         raise CallError(
-            f"Problem: predict returned {came(given)}: return a pair, the predictions by name and whether the "
+            f"Problem: predict returned {describe(given)}: return a pair, the predictions by name and whether the "
             "simulation succeeded, such as ({'height': h}, solution.status) or ({'height': h}, True)"
         )
     predictions, ended = given
     if ended is None or jnp.shape(ended) != () or jnp.result_type(ended).kind not in "bi":
         raise CallError(
-            f"Problem: predict returned {came(ended)} as its second value: return one status, such as "
+            f"Problem: predict returned {describe(ended)} as its second value: return one status, such as "
             "solution.status, or one Boolean, such as True"
         )
     ended = jnp.asarray(ended)

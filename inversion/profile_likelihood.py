@@ -18,7 +18,7 @@ from .leastsq import Fit, require_fit
 from .marquardt import Stops
 from .outcome import Calls
 from .problem import Problem
-from .programs import Programs, in_threads
+from .programs import Programs, map_in_threads
 from .progress import Bar
 
 THRESHOLD = 3.84  # chi-squared of one parameter at 95 %
@@ -93,13 +93,16 @@ def profiles(
         rows += [v[v >= best], v[v < best][::-1]]
         index += 2 * [problem.index(name)]
     instance("profiles: candidates", candidates, tuple | list, "a list of dicts, name -> value")
-    known = [problem.scaled(fit.values), *(problem.given("profiles: a candidate", v) for v in candidates)]
+    known = [
+        problem.to_prior_scale(fit.values),
+        *(problem.scale_given("profiles: a candidate", v) for v in candidates),
+    ]
     x = [problem.unfold(s) for s in known]
     ends: Stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
     with Bar("profiles", sum(row.size for row in rows), progress) as bar:
-        walked = in_threads(lambda i: _walk(problem, x, rows[i], index[i], ends, bar.advance), order)
+        walked = map_in_threads(lambda i: _walk(problem, x, rows[i], index[i], ends, bar.advance), order)
     walked = [walked[order.index(i)] for i in range(len(rows))]
     return {
         name: _report(problem, fit, name, v, *walked[2 * i : 2 * i + 2])
@@ -134,9 +137,9 @@ def _report(problem: Problem, fit: Fit, name: str, values: np.ndarray, up: "_Cha
     converged = np.array([*down.converged[::-1], *up.converged])
     best = min(fit.misfit, misfit.min())
     q = problem.component(name)
-    s = np.asarray(jax.vmap(q.scaled)(jnp.asarray(values, float)))
+    s = np.asarray(jax.vmap(q.to_prior_scale)(jnp.asarray(values, float)))
     # The fit itself is a point of the profile, usually between those of the grid.
-    own = float(q.scaled(jnp.asarray(_best(problem, fit, name), float)))
+    own = float(q.to_prior_scale(jnp.asarray(_best(problem, fit, name), float)))
     there = np.searchsorted(s, own)
     interval = _interval(q, np.insert(s, there, own), np.insert(misfit, there, fit.misfit) - best)
     return Profile(name, values, misfit, float(best), interval, up.calls + down.calls, converged)
@@ -177,7 +180,7 @@ def _walk(
 
 def _default_grid(problem: Problem, fit: Fit, name: str, points: int) -> np.ndarray:
     q, i = problem.component(name), problem.index(name)
-    s = problem.scaled(fit.values)
+    s = problem.to_prior_scale(fit.values)
     sigma = np.sqrt(fit.covariance[(fit.labels.index(name),) * 2])
     reach = 4.0 * sigma / max(float(problem.scale(s)[i]), np.finfo(float).tiny)
     lower, upper = np.maximum(q.limits[0], s[i] - reach), np.minimum(q.limits[1], s[i] + reach)

@@ -18,16 +18,26 @@ from jaxtyping import Array, Float
 from difsim.session import compile_sooner, count_cores
 from difsim.status import Status
 
-from .marquardt import Search, Slopes, Step, Stops, judged, proposed, simulated, started, tried
+from .marquardt import (
+    Search,
+    Slopes,
+    Step,
+    Stops,
+    accept_or_reject,
+    evaluate,
+    evaluate_and_linearise,
+    propose,
+    start_search,
+)
 from .problem import Evaluation, Problem
 
 Point = Float[Array | np.ndarray, " n"]
 
-_simulate = compile_sooner(simulated)
-_try = compile_sooner(tried)
-_start = eqx.filter_jit(started)
-_propose = eqx.filter_jit(proposed)
-_judge = eqx.filter_jit(judged)
+_simulate = compile_sooner(evaluate)
+_try = compile_sooner(evaluate_and_linearise)
+_start = eqx.filter_jit(start_search)
+_propose = eqx.filter_jit(propose)
+_judge = eqx.filter_jit(accept_or_reject)
 
 
 # A simulation of few unknowns and little work is linearised at every point: a second program, for values alone, would
@@ -48,21 +58,21 @@ class Programs:
         self.is_light = False
         self.statuses: list[int] = []  # of all simulations; threads append to it
 
-    def compile(self, stops: Stops, *beside: Callable[[], Any]) -> list[Any]:
+    def compile(self, stops: Stops, *further: Callable[[], Any]) -> list[Any]:
         """Compile them and the steps of a search, side by side. Without it each is compiled where it is first called.
 
         A light problem gets one program, which computes the sensitivities with every simulation.
 
-        **Arguments:** `stops` of the search; `beside`, functions without arguments, whose smaller programs are
+        **Arguments:** `stops` of the search; `further`, functions without arguments, whose smaller programs are
         compiled meanwhile. **Returns:** the results of these.
         """
         x = jnp.zeros_like(self.problem.held)
         both = _try.lower(self.problem, x)
         self.is_light = x.size <= FEW and _is_light(self.problem, both)
-        jobs = [both.compile, lambda: self._rehearse(x, stops), *beside]
+        jobs = [both.compile, lambda: self._rehearse(x, stops), *further]
         if not self.is_light:
             jobs.append(lambda: _simulate.lower(self.problem, x).compile())
-        return in_threads(lambda job: job(), jobs)[2 : 2 + len(beside)]
+        return map_in_threads(lambda job: job(), jobs)[2 : 2 + len(further)]
 
     def _rehearse(self, x: Any, stops: Stops) -> None:
         """A step of a search without its simulation."""
@@ -71,16 +81,16 @@ class Programs:
         _judge(search, _propose(search, self.problem.free_mask), failed, search.slopes, stops)
 
     def simulate(self, x: Point) -> Evaluation:
-        return self._counted(_try(self.problem, x)[0] if self.is_light else _simulate(self.problem, x))
+        return self._count(_try(self.problem, x)[0] if self.is_light else _simulate(self.problem, x))
 
     def linearise(self, x: Point) -> Slopes:
         return _try(self.problem, x)[1]
 
     def evaluate_and_linearise(self, x: Point) -> tuple[Evaluation, Slopes]:
         found, slopes = _try(self.problem, x)
-        return self._counted(found), slopes
+        return self._count(found), slopes
 
-    def _counted(self, found: Evaluation) -> Evaluation:
+    def _count(self, found: Evaluation) -> Evaluation:
         self.statuses.append(int(found.status))
         return found
 
@@ -121,7 +131,7 @@ def _operations(lowered: Any) -> float:
     return (lowered.lowered.cost_analysis() or {}).get("flops", float("inf"))
 
 
-def in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]:
+def map_in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]:
     """The results of a function for all rows, in their order, from as many threads as there are cores.
 
     **Arguments:** `function` of one row, which calls compiled programs; `rows`. **Returns:** list of results.

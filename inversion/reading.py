@@ -96,7 +96,7 @@ def _read_csv(pandas: Any, path: str | PathLike) -> Any:
 
 
 def _check_units(stated: dict[str, str], time: str, others: Sequence[str], unit: str) -> None:
-    """Units are those that are meant, stated beside a name or in its brackets. **Raises:** ValueError."""
+    """Units are those that are meant, stated after a name or in its brackets. **Raises:** ValueError."""
     if (found := stated.get(time, "")) not in ("", *SECOND):
         raise ValueError(f"{time} has units = {found!r}: convert it to s")
     units = [

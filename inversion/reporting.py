@@ -9,16 +9,16 @@ import numpy as np
 from difsim.status import Status
 
 from .cube import Cube
-from .draws import Draws, resampled
+from .draws import Draws, resample_draws
 from .outcome import Leaf
 from .posterior import Posterior
 from .problem import Problem
 
 
-def reported(problem: Problem, cube: Cube, sampled: Draws) -> Posterior:
+def build_posterior(problem: Problem, cube: Cube, sampled: Draws) -> Posterior:
     """The posterior of draws in the unit cube of a problem's prior."""
     u = sampled.u.reshape(-1, sampled.u.shape[-1])
-    selected, labels = cube.selected(u), cube.labels
+    selected, labels = cube.choice_indices(u), cube.labels
     leaves = []
     for values in itertools.product(*map(range, cube.choices.values())) if cube.choices else ():
         here = np.all([selected[k] == value for k, value in zip(selected, values, strict=True)], axis=0)
@@ -47,6 +47,6 @@ def _p_value(problem: Problem, cube: Cube, sampled: Draws, count: int = 50) -> f
     if problem.data.is_sum_of_squares:
         squares = np.maximum(-2.0 * sampled.log_likelihood.ravel(), 0.0)
         return float(np.sum(weights * gammaincc(0.5 * problem.data.size, 0.5 * squares)))
-    rows = resampled(jax.random.PRNGKey(0), weights, count)
+    rows = resample_draws(jax.random.PRNGKey(0), weights, count)
     squares = cube.squared_scores(sampled.u.reshape(-1, sampled.u.shape[-1])[rows])
     return float(np.mean(gammaincc(0.5 * problem.data.size, 0.5 * squares)))

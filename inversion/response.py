@@ -26,14 +26,14 @@ class ResponseSurface(eqx.Module):
     ok: Bool[Array, " k"]
 
     def __call__(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
-        return _monomials(self.scaled(x)) @ self.terms
+        return _monomials(self.scale(x)) @ self.terms
 
-    def inside(self, x: Float[Array, " n"]) -> Bool[Array, ""]:
+    def is_inside(self, x: Float[Array, " n"]) -> Bool[Array, ""]:
         """True if `x` is in the box of the points."""
         x = self._point(x)
         return jnp.all((x >= self.low) & (x <= self.high))
 
-    def scaled(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+    def scale(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """The numbers scaled so that the box is ±1."""
         return (2 * self._point(x) - self.low - self.high) / (self.high - self.low)
 
@@ -69,7 +69,7 @@ def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -
         raise ValueError("response_surface: a number that is the same in all points cannot be determined")
     none = jnp.zeros((count, values.shape[1]))
     surface = ResponseSurface(low, high, none, none[0], jnp.asarray(ok))
-    design = np.asarray(jax.vmap(lambda x: _monomials(surface.scaled(x)))(points[ok]))
+    design = np.asarray(jax.vmap(lambda x: _monomials(surface.scale(x)))(points[ok]))
     left, size, right = np.linalg.svd(design, full_matrices=False)
     if size[-1] < 1e-8 * size[0]:
         raise ValueError("response_surface: the points lie on a conic section, and do not determine all terms")

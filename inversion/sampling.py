@@ -14,13 +14,13 @@ from difsim.checks import instance, integer, random_key, require_function
 from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
-from .dropping import Bound, told, weighed_leaves
-from .effects import warn_of_no_effect, without_effect
+from .dropping import Bound, describe_dropped, weigh_leaves
+from .effects import find_without_effect, warn_of_no_effect
 from .importance import Importance
 from .posterior import Posterior
 from .problem import Problem
-from .reporting import reported
-from .sweeps import stored
+from .reporting import build_posterior
+from .sweeps import load_or_compute
 from .tempered import Tempered
 
 
@@ -80,15 +80,15 @@ def sample(
     method = Importance() if method is None else method
     if bound is not None:
         key, pilot = jax.random.split(key)
-        weighed = stored(checkpoint, "leaves", partial(weighed_leaves, cube, bound, pilot))
-        cube.kept = weighed["kept"]
+        weighed = load_or_compute(checkpoint, "leaves", partial(weigh_leaves, cube, bound, pilot))
+        cube.checkpoint = weighed["kept"]
     every = list(range(cube.active.size))
-    find = partial(without_effect, cube.log_likelihood, len(every), every, at)
-    idle = stored(checkpoint, "without-effect", lambda: {"at": np.array(find(), int)})
+    find = partial(find_without_effect, cube.log_likelihood, len(every), every, at)
+    idle = load_or_compute(checkpoint, "without-effect", lambda: {"at": np.array(find(), int)})
     warn_of_no_effect("sample", [cube.labels[i] for i in idle["at"]])
     places = {} if at is None else {"guesses": at}
     draws = method.draws(cube, key, effective_size, limit, checkpoint, progress, **places)
     if bound is not None:
-        said = told(cube, weighed["ceiling"], draws.log_evidence)
+        said = describe_dropped(cube, weighed["ceiling"], draws.log_evidence)
         draws = replace(draws, method=f"{draws.method}; {said}")
-    return reported(problem, cube, draws)
+    return build_posterior(problem, cube, draws)

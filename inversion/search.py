@@ -1,4 +1,4 @@
-"""Adaptive importance sampling of one posterior: kernels are placed anew at draws until that gains nothing."""
+"""Adaptive importance sampling of one posterior: kernels are placed again at draws until that gains nothing."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from jaxtyping import Float
 from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
-from .drawn import Drawn
 from .draws import smallest_size
 from .kernels import Kernels, Mixture
 from .particles import Particles
-from .peaks import Heights, climbed, inside, measured, peak
+from .peaks import Heights, climb, find_interior, measure, peak
 from .placing import place_best
-from .programs import in_threads
+from .programs import map_in_threads
 from .progress import Bar
-from .sweeps import Piece, stored
+from .sweeps import Piece, load_or_compute
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
+from .weighted import WeightedDraws
 
 # Kernels are settled when the effective share of their draws is good, new ones do not multiply it by so much, and
 # evidences agree within so many standard errors, twice. Draws may end without that after so many generations,
@@ -61,17 +61,17 @@ class Search:
         **Arguments:** `particles`; `log_evidence`, a first estimate; `guesses`, points, None for none.
         """
         k = particles.u.shape[-1]
-        self.log_evidence, self.halves = log_evidence, (Drawn(k), Drawn(k))
+        self.log_evidence, self.halves = log_evidence, (WeightedDraws(k), WeightedDraws(k))
         self.number, self.share, self.is_settled = 0, 0.0, False
         self._place([Particles(*(x[i::2] for x in particles)) for i in range(2)])
         if len(self.cube.choices) == k:
             return
         if guesses is None:
             best = particles.u[np.argmax(particles.log_likelihood)]
-            find = lambda: climbed(self._heights(best, 1))[None]  # noqa: E731
+            find = lambda: climb(self._heights(best, 1))[None]  # noqa: E731
         else:
-            find = lambda: np.stack([inside(self._heights(u, 2)) for u in guesses])  # noqa: E731
-        found = stored(self.checkpoint, "guesses", lambda: self._evaluate(find()))
+            find = lambda: np.stack([find_interior(self._heights(u, 2)) for u in guesses])  # noqa: E731
+        found = load_or_compute(self.checkpoint, "guesses", lambda: self._evaluate(find()))
         points, values = found["u"], found["log_likelihood"]
         for i in np.argsort(-values):
             densities = [half.density.log_density(points[[i]])[0] for half in self.halves]
@@ -91,7 +91,7 @@ class Search:
             if is_last or self.cube.calls.forward >= self.limit:
                 return
             if not self.is_settled and self.number >= GROWTH * self.placed:  # of many generations not after each
-                draws = [self._found(half) for half in self.halves]
+                draws = [self._particles_of(half) for half in self.halves]
                 if min(part.size for part in draws) > 2 * self.cube.active.size:  # fewer have no covariance
                     self._place(draws)
 
@@ -123,7 +123,7 @@ class Search:
         u = np.stack([half.density.sample(rng, count) for half, rng in zip(self.halves, rngs, strict=True)])
         # The name has the number of peaks too: where a call for a larger size finds them later, it draws others.
         name = f"importance-{len(self.peaks)}-{self.number}"
-        found = stored(self.checkpoint, name, lambda: self._evaluate(u.reshape(2 * count, -1)))
+        found = load_or_compute(self.checkpoint, name, lambda: self._evaluate(u.reshape(2 * count, -1)))
         values = found["log_likelihood"].reshape(2, count)
         for half, *rows in zip(self.halves, found["u"].reshape(u.shape), values, strict=True):
             half.add(*rows)
@@ -141,7 +141,7 @@ class Search:
         """The log evidence and its standard error."""
         return evidence_of(self.log_ratio)
 
-    def _found(self, half: Drawn) -> Particles:
+    def _particles_of(self, half: WeightedDraws) -> Particles:
         """The draws of a half, with the weights that kernels, and no peaks, have to cover."""
         with np.errstate(divide="ignore"):
             by_kernels = np.log(half.density.responsibilities(half.u)[0])
@@ -150,7 +150,7 @@ class Search:
     def _place(self, draws: list[Particles]) -> None:
         """Place the kernels of each half at the draws of the other, with the window that is best for its own."""
         pairs = zip(reversed(draws), draws, strict=True)
-        kernels = in_threads(lambda pair: place_best(self.cube, pair[0], self.prior, pair[1]), pairs)
+        kernels = map_in_threads(lambda pair: place_best(self.cube, pair[0], self.prior, pair[1]), pairs)
         for half, placed in zip(self.halves, kernels, strict=True):
             half.change(Mixture(placed, self.peaks, self._shares()))
         self.placed = self.number
@@ -171,7 +171,7 @@ class Search:
         if is_covered or len(self.masses) >= PEAKS or len(self.cube.choices) == u.size:
             return False
         number = len(self.masses)
-        shape = stored(self.checkpoint, f"peak-{number}", lambda: measured(self._heights(u, 3 + number)))
+        shape = load_or_compute(self.checkpoint, f"peak-{number}", lambda: measure(self._heights(u, 3 + number)))
         log_mass = float(shape["log_mass"])
         if not log_mass - self.log_evidence > np.log(LIGHT):
             return False

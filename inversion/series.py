@@ -11,13 +11,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim.checks import host_numbers, instance, numbers
-from difsim.typing import as_float, came
+from difsim.typing import as_float, describe
 
 from .noise.independent import Normal
 from .noise.law import AbstractNoise, Compared
 from .observe import AbstractObservation, Observation
 from .reading import read_columns
-from .signals import interpolated, low_pass
+from .signals import interpolate, low_pass
 
 COLUMNS = ("time", "value", "sigma")
 ROUNDED = 0.01  # of a step of time, which an interpolation still takes as the same signal
@@ -58,7 +58,7 @@ class Series(AbstractObservation):
         bandwidth: Any = None,
         noise: AbstractNoise | None = None,
     ):
-        times, values, sigma = _checked(
+        times, values, sigma = _check(
             *(
                 host_numbers(f"Series: {name}", x, is_finite=False)
                 for name, x in (("times", times), ("values", values), ("sigma", sigma))
@@ -77,7 +77,9 @@ class Series(AbstractObservation):
         self.noise = law.at(self.times)
         self.observed = Observation(values[there], sigma[there], unit, source, noise=self.noise)
         sensor = {"delay": delay, "gain": gain, "bias": bias, "bandwidth": bandwidth}
-        self.sensor = {k: _known(k, given) for k, given in sensor.items() if (k, given) != ("bandwidth", None)}
+        self.sensor = {
+            k: _check_number(k, given) for k, given in sensor.items() if (k, given) != ("bandwidth", None)
+        }
 
     @classmethod
     def read(
@@ -145,20 +147,20 @@ class Series(AbstractObservation):
         known = {name: as_float(p[x]) if isinstance(x, str) else x for name, x in self.sensor.items()}
         if "bandwidth" in known:
             values = low_pass(times, values, known["bandwidth"])
-        return known["bias"] + known["gain"] * interpolated(self.times - known["delay"], times, values)
+        return known["bias"] + known["gain"] * interpolate(self.times - known["delay"], times, values)
 
 
 def _names(columns: Any, count: int) -> tuple[str, ...]:
     """The names of so many columns of a table, the first of which are time and value."""
     what = "time, value and sigma, or time and value with sigma=..."
     if not isinstance(columns, tuple | list) or not all(isinstance(name, str) for name in columns):
-        raise ValueError(f"Series.read: columns: got {came(columns)}: give a tuple of texts, {what}")
+        raise ValueError(f"Series.read: columns: got {describe(columns)}: give a tuple of texts, {what}")
     if len(columns) < count or (len(columns) > count and tuple(columns) != COLUMNS):
         raise ValueError(f"Series.read: columns: got {list(columns)}: give the names of {what}")
     return tuple(columns[:count])
 
 
-def _known(name: str, given: Any) -> Array | str:
+def _check_number(name: str, given: Any) -> Array | str:
     if isinstance(given, str):
         return given
     number = numbers(f"Series: {name}", given, is_finite=False)
@@ -169,9 +171,7 @@ def _known(name: str, given: Any) -> Array | str:
     return number
 
 
-def _checked(
-    times: np.ndarray, values: np.ndarray, sigma: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _check(times: np.ndarray, values: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if times.ndim != 1 or times.shape != values.shape:
         raise ValueError(f"Series: {times.shape} times and {values.shape} values: give one value for each time")
     if sigma.shape not in ((), times.shape):

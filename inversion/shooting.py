@@ -59,7 +59,7 @@ class Chain:
     def covariance(self) -> Float[np.ndarray, "rows rows"]:
         return self.jacobian @ self.jacobian.T + np.diag(np.tile(self.slack**2, len(self.slopes)))
 
-    def estimated(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs_and_one k"]:
+    def estimate(self, misses: Float[np.ndarray, "rows"]) -> Float[np.ndarray, "arcs_and_one k"]:
         """The most likely u for given mismatches of the arcs."""
         return (self.jacobian.T @ np.linalg.solve(self.covariance, misses - self.mean)).reshape(self.shifts.shape)
 

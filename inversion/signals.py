@@ -25,7 +25,7 @@ def low_pass(t: Float[Array, " n"], u: Float[Array, " n"], bandwidth: Array) -> 
     return jnp.concatenate([u[:1], rest])
 
 
-def interpolated(at: Float[Array, " k"], t: Float[Array, " n"], u: Float[Array, " n"]) -> Float[Array, " k"]:
+def interpolate(at: Float[Array, " k"], t: Float[Array, " n"], u: Float[Array, " n"]) -> Float[Array, " k"]:
     """Values between samples by cubics with continuous slopes, those of parabolas through three neighbours.
 
     **Arguments:** `at` [k]; `t` [n], increasing; `u` [n]. **Returns:** values [k], NaN outside of `t`.

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from difsim.checks import CallError, integer, numbers, random_key, traceable
+from difsim.checks import CallError, explain_errors, integer, numbers, random_key
 from difsim.typing import Scalar, require
 
 from .batches import map_batched
@@ -23,7 +23,7 @@ class Smoothed(eqx.Module):
 
     `gradient` and `error` [m, n] for m values and n parameters; `value` [m], the mean of f; `ok`, samples with
     finite results. Failed samples are left out, which biases the mean towards the rest without an effect on the
-    error bar: check `failed`. Both are NaN if too few are left.
+    error bar: check `failed_share`. Both are NaN if too few are left.
     """
 
     gradient: Float[Array, "m n"]
@@ -32,7 +32,7 @@ class Smoothed(eqx.Module):
     ok: Bool[Array, " samples"]
 
     @property
-    def failed(self) -> Scalar:
+    def failed_share(self) -> Scalar:
         """The share of failed samples."""
         return jnp.mean(jnp.where(self.ok, 0.0, 1.0))
 
@@ -59,7 +59,7 @@ def smoothed_gradient(
     **Source:** C. Stein (1981), Ann. Stat. 9, 1135; H. White (1980), Econometrica 48, 817.
     """
     called = _vector("smoothed_gradient: function", function)
-    point, spread = _checked("smoothed_gradient", point, spread, key)
+    point, spread = _check("smoothed_gradient", point, spread, key)
     n = point.shape[0]
     samples = integer("smoothed_gradient: samples", samples)
     if samples % 2 or samples < 4 * n:
@@ -118,7 +118,7 @@ def pathwise_gradient(
     **Arguments:** as `smoothed_gradient`; `samples` at least 2. **Returns:** the estimate. **Raises:** as there.
     """
     called = _vector("pathwise_gradient: function", function)
-    point, spread = _checked("pathwise_gradient", point, spread, key)
+    point, spread = _check("pathwise_gradient", point, spread, key)
     samples = integer("pathwise_gradient: samples", samples)
     if samples < 2:
         raise ValueError(f"pathwise_gradient: samples = {samples} must be at least 2")
@@ -136,22 +136,22 @@ def pathwise_gradient(
     )
 
 
-def _checked(door: str, point, spread, key) -> tuple[Array, Array]:
-    random_key(f"{door}: key", key)
-    point, spread = numbers(f"{door}: point", point, "n"), numbers(f"{door}: spread", spread)
-    require(spread > 0, f"{door}: spread = {spread} must be positive")
+def _check(name: str, point, spread, key) -> tuple[Array, Array]:
+    random_key(f"{name}: key", key)
+    point, spread = numbers(f"{name}: point", point, "n"), numbers(f"{name}: spread", spread)
+    require(spread > 0, f"{name}: spread = {spread} must be positive")
     if spread.shape not in ((), point.shape):
         raise ValueError(
-            f"{door}: spread has shape {spread.shape}, point {point.shape}: give one number, or one each"
+            f"{name}: spread has shape {spread.shape}, point {point.shape}: give one number, or one each"
         )
     return point, jnp.broadcast_to(spread, point.shape)
 
 
 def _vector(name: str, function: Callable) -> Callable:
     """The function, whose result is checked to be a vector."""
-    called = traceable(name, function)
+    called = explain_errors(name, function)
 
-    def checked(x):
+    def wrapper(x):
         value = called(x)
         if jnp.ndim(value) != 1:
             raise CallError(
@@ -159,7 +159,7 @@ def _vector(name: str, function: Callable) -> Callable:
             )
         return jnp.asarray(value)
 
-    return checked
+    return wrapper
 
 
 def _mean(values: Array, ok: Array) -> Array:

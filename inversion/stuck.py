@@ -8,7 +8,7 @@ from .branch import Node
 from .profile_likelihood import THRESHOLD
 
 
-def stuck_values(
+def find_stuck_values(
     values: Sequence[float], misfit: Sequence[float] | np.ndarray, threshold: float = THRESHOLD
 ) -> tuple[float, ...]:
     """The values whose misfit lies above both of the nearest better ones by more than `threshold`.
@@ -26,8 +26,8 @@ def stuck_values(
     return tuple(values[i] for i in inside if misfit[i] > max(below[i - 1], above[i + 1]) + threshold)
 
 
-def stuck_leaves(leaves: Sequence[Node]) -> dict[str, tuple[float, ...]]:
-    """`stuck_values` of each Discrete parameter of a tree, by the best leaf at each of its values.
+def find_stuck_leaves(leaves: Sequence[Node]) -> dict[str, tuple[float, ...]]:
+    """`find_stuck_values` of each Discrete parameter of a tree, by the best leaf at each of its values.
 
     **Arguments:** `leaves`, all of them (`enumerate_leaves`). **Returns:** name -> suspicious
     values, for the parameters that have any.
@@ -36,6 +36,6 @@ def stuck_leaves(leaves: Sequence[Node]) -> dict[str, tuple[float, ...]]:
     for name in leaves[0].assignment:
         values = sorted({leaf.assignment[name] for leaf in leaves})
         least = [min(leaf.misfit for leaf in leaves if leaf.assignment[name] == value) for value in values]
-        if stuck := stuck_values(values, least):
+        if stuck := find_stuck_values(values, least):
             found[name] = stuck
     return found

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.checks import CallError, instance, integer, require_function, traceable
+from difsim.checks import CallError, explain_errors, instance, integer, require_function
 from difsim.extras import require
 from difsim.saving.checkpoint import Checkpoint
 from difsim.saving.marks import digest
 from difsim.status import Status
-from difsim.typing import came
+from difsim.typing import describe
 from difsim.wide import accelerators, has_many_rows
 
 from .batches import CHUNK, MapRows, chunks, numeric_rows
@@ -31,7 +31,7 @@ def _column(name: str, given: Any) -> np.ndarray:
     try:
         return np.asarray(numeric_rows(name, np.asarray(given)))
     except ValueError:
-        raise ValueError(f"{name}: got {came(given)}: give an array of numbers [cases, ...]") from None
+        raise ValueError(f"{name}: got {describe(given)}: give an array of numbers [cases, ...]") from None
 
 
 class _Case(eqx.Module):
@@ -40,18 +40,18 @@ class _Case(eqx.Module):
     function: Callable = eqx.field(converter=partial(require_function, "sweep: function"))
 
     def __call__(self, case: dict[str, Any]) -> Mapping[str, Any]:
-        out = traceable("sweep: function", self.function)(case)
+        out = explain_errors("sweep: function", self.function)(case)
         if not isinstance(out, Mapping):
-            raise CallError(f"sweep: function returned {came(out)}: return a dict of name -> array")
+            raise CallError(f"sweep: function returned {describe(out)}: return a dict of name -> array")
         for name, value in out.items():
             if not isinstance(value, jax.Array | np.ndarray | np.generic | float | int):
                 raise CallError(
-                    f"sweep: function returned {came(value)} as {name!r}: return one array for each name"
+                    f"sweep: function returned {describe(value)} as {name!r}: return one array for each name"
                 )
         return out
 
 
-def stored(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:
+def load_or_compute(checkpoint: Checkpoint | None, key: str, compute: Callable[[], Piece]) -> Piece:
     """The arrays of a part of the work, from the checkpoint if there is one that has them.
 
     **Arguments:** `checkpoint`; `key`; `compute`, returns the arrays. **Returns:** arrays by name.

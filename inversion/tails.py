@@ -28,10 +28,10 @@ def pareto_smoothed(log_ratio: Float[np.ndarray, " draws"]) -> tuple[np.ndarray,
 
     **Source:** Vehtari et al. (2024).
     """
-    log_weights, k_hat = _smoothed(jnp.asarray(log_ratio))
+    log_weights, k_hat = _smooth(jnp.asarray(log_ratio))
     return np.asarray(log_weights), float(k_hat)
 
 
 @jax.jit
-def _smoothed(log_ratio):
+def _smooth(log_ratio):
     return require("inversion", "blackjax.diagnostics").psis_weights(log_ratio)

@@ -17,10 +17,10 @@ from difsim.extras import require
 from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
-from .draws import Draws, error_of_evidence, resampled, smallest_size
+from .draws import Draws, error_of_evidence, resample_draws, smallest_size
 from .prior_runs import PriorRuns
 from .progress import Bar
-from .sweeps import Piece, stored
+from .sweeps import Piece, load_or_compute
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Tempered:
         `temperature` and `log_evidence`.
         **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
         """
-        pieces = [stored(checkpoint, "tempering-0", lambda: self._prior(cube, key))]
+        pieces = [load_or_compute(checkpoint, "tempering-0", lambda: self._prior(cube, key))]
         with Bar("tempering", 1.0, progress) as bar:
             while (piece := pieces[-1])["temperature"] < 1.0:
                 compute = partial(self._stage, cube, jax.random.fold_in(key, len(pieces)), piece)
-                pieces.append(stored(checkpoint, f"tempering-{len(pieces)}", compute))
+                pieces.append(load_or_compute(checkpoint, f"tempering-{len(pieces)}", compute))
                 bar.reach(float(pieces[-1]["temperature"]))
         return pieces
 
@@ -106,12 +106,12 @@ class Tempered:
         **Returns:** Draws. **Raises:** RuntimeError as `stages`.
         """
         tempering, going_on = jax.random.split(key)
-        return self.extended(
+        return self.extend(
             self.population(self.stages(cube, tempering, checkpoint, progress), cube, tempering),
             cube, going_on, effective_size, limit, checkpoint, progress,
         )  # fmt: skip
 
-    def extended(
+    def extend(
         self,
         start: Draws,
         cube: Cube,
@@ -134,10 +134,10 @@ class Tempered:
                 bar.reach(min(size, effective_size))
                 part += 1
                 compute = partial(
-                    self._moved, cube, jax.random.fold_in(key, part), found.u[-1], found.log_likelihood[-1], pool,
+                    self._move, cube, jax.random.fold_in(key, part), found.u[-1], found.log_likelihood[-1], pool,
                     1.0, 4 * self.steps,
                 )  # fmt: skip
-                new = stored(checkpoint, f"chains-{part}", compute)
+                new = load_or_compute(checkpoint, f"chains-{part}", compute)
                 u = np.concatenate([found.u, new["u"]])
                 values = np.concatenate([found.log_likelihood, new["log_likelihood"]])
                 weights = np.full(values.shape, 1.0 / values.size)
@@ -154,8 +154,8 @@ class Tempered:
     def _prior(self, cube: Cube, key: Array) -> Piece:
         """Draws of the prior of the kept leaves, at temperature 0."""
         if self.start is None:
-            u = cube.within(self._uniform(cube, key), np.random.default_rng(np.asarray(jax.random.key_data(key))))
-            values, kept = cube.log_likelihood(u), np.mean(cube.kept)
+            u = cube.confine(self._uniform(cube, key), np.random.default_rng(np.asarray(jax.random.key_data(key))))
+            values, kept = cube.log_likelihood(u), np.mean(cube.checkpoint)
         else:  # of all leaves
             u, values, kept = self.start.u, self.start.log_likelihood(cube), 1.0
         if np.sum(np.isfinite(values)) < 2:
@@ -178,46 +178,46 @@ class Tempered:
         u, values = piece["u"].reshape(-1, cube.active.size), jnp.asarray(piece["log_likelihood"].ravel())
         left, valid = 1.0 - float(piece["temperature"]), float(np.isfinite(values).mean())
         share = self.share * valid * self.chains * self.steps / len(u)  # of as many as there will be
-        raised = min(float(_raised(values, share, left)), left)
+        raised = min(float(_power_step(values, share, left)), left)
         weights = np.exp(raised * (piece["log_likelihood"] - values.max()))
         gained = np.log(weights.mean()) + raised * float(values.max())
 
         # Systematic resampling is sorted: every so many of its rows are a systematic resampling of so many fewer.
-        chosen = resampled(resample, weights.ravel() / weights.sum(), len(u))
+        chosen = resample_draws(resample, weights.ravel() / weights.sum(), len(u))
         starts = chosen[:: len(u) // self.chains][: self.chains]
         temperature = 1.0 if raised >= left else float(piece["temperature"]) + raised
         begin = {"u": u[starts], "log_likelihood": np.asarray(values)[starts]}
-        new = self._moved(cube, move, begin["u"], begin["log_likelihood"], u[chosen], temperature, self.steps - 1)
+        new = self._move(cube, move, begin["u"], begin["log_likelihood"], u[chosen], temperature, self.steps - 1)
         return {name: np.concatenate([begin[name][None], new[name]]) for name in begin} | {
             "families": np.tile(piece["families"], len(piece["u"]))[starts],
             "temperature": np.asarray(temperature),
             "log_evidence": piece["log_evidence"] + gained,
         }
 
-    def _moved(
+    def _move(
         self, cube: Cube, key: Array, u: np.ndarray, values: np.ndarray, pool: np.ndarray, power: float, steps: int
     ) -> Piece:
         """The states [steps, chains] of chains after each of so many moves."""
         states = []
         for step in range(steps):
             propose, accept = jax.random.split(jax.random.fold_in(key, step))
-            proposed = np.asarray(_proposed(jax.random.split(propose, len(u)), u, pool))
+            proposed = np.asarray(_propose(jax.random.split(propose, len(u)), u, pool))
             there = cube.log_likelihood(proposed)
             keys = jax.random.split(accept, len(u))
-            u, values = (np.asarray(x) for x in _accepted(keys, power, (u, values), (proposed, there)))
+            u, values = (np.asarray(x) for x in _accept(keys, power, (u, values), (proposed, there)))
             states.append((u, values))
         return {"u": np.stack([s[0] for s in states]), "log_likelihood": np.stack([s[1] for s in states])}
 
 
 @jax.jit
-def _raised(log_likelihood, share, left):
+def _power_step(log_likelihood, share, left):
     """The change of temperature, at most `left`, after which the weights have an effective share."""
     ess, solver = (require("inversion", f"blackjax.smc.{name}") for name in ("ess", "solver"))
     return ess.ess_solver(lambda values: values, log_likelihood, share, left, solver.dichotomy)
 
 
 @jax.jit
-def _proposed(keys, u, pool):
+def _propose(keys, u, pool):
     """Each point plus a multiple of the difference of two of the pool, in some of its coordinates, reflected."""
 
     def one(key, u):
@@ -234,7 +234,7 @@ def _proposed(keys, u, pool):
 
 
 @jax.jit
-def _accepted(keys, power, here, there):
+def _accept(keys, power, here, there):
     """The states after blackjax's step of Metropolis with a symmetric proposal, simulated already."""
     random_walk = require("inversion", "blackjax.mcmc.random_walk")
     kernel = random_walk.build_rmh()

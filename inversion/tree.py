@@ -13,7 +13,7 @@ from .outcome import Calls
 PROVED, PROBABLE, HEURISTIC = "proved", "probable", "heuristic"
 
 
-def bounding(
+def check_bound(
     name: str, function: Callable[[Mapping[str, float]], float]
 ) -> Callable[[Mapping[str, float]], float]:
     """A user's function of the discrete values to a bound of the misfit, whose result is checked.
@@ -23,14 +23,14 @@ def bounding(
     """
     require_function(name, function)
 
-    def checked(assignment):
+    def wrapper(assignment):
         found = function(assignment)
         bound = host_numbers(f"{name} returned", found, is_finite=False)
         if bound.ndim or np.isnan(bound):
             raise ValueError(f"{name} returned {found}: return one misfit, or -infinity where none is known")
         return float(bound)
 
-    return checked
+    return wrapper
 
 
 def label(missed: float) -> str:

@@ -41,7 +41,7 @@ class AbstractUnknown(AbstractParameter):
         """The physical value p at the prior-scaled s."""
 
     @abc.abstractmethod
-    def scaled(self, p: Numbers) -> Numbers:
+    def to_prior_scale(self, p: Numbers) -> Numbers:
         """The prior-scaled s at the physical p."""
 
     @abc.abstractmethod

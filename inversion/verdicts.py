@@ -18,7 +18,7 @@ def verdict_of(posterior: Any, name: str) -> str:
         order = np.argsort(np.asarray(q.values))
         shares = np.array([p for p, _ in posterior.marginal(name).values()])[order]
         return verdict_of_choices(shares, size, q.is_ordered)
-    u = np.asarray(q.probability(q.scaled(jnp.asarray(posterior.draws[name]))))
+    u = np.asarray(q.probability(q.to_prior_scale(jnp.asarray(posterior.draws[name]))))
     said = verdict(u, posterior.weights, size, ends=not np.isinf(q.limits[1]))
     if said != SPLIT:
         return said

@@ -15,7 +15,7 @@ def distribution(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
 
 
-def required() -> set[str]:
+def list_required() -> set[str]:
     """The names of all distributions that `pip install difsim` brings."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found, todo = set(), list(project["dependencies"])
@@ -27,7 +27,7 @@ def required() -> set[str]:
     return found
 
 
-BROUGHT = required()
+BROUGHT = list_required()
 REFUSED = {
     package
     for package, names in packages_distributions().items()

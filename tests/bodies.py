@@ -28,20 +28,20 @@ def boxes(restitution=0.6, friction=0.0) -> Pair:
     return Pair(stone(), stone(), HardPair(Newton(restitution, friction, turns=0)))
 
 
-def turned(*axis_angle) -> jax.Array:
+def turn_by(*axis_angle) -> jax.Array:
     return Rotation.from_rotation_vector(jnp.array(axis_angle, float))
 
 
 def ridge(along) -> jax.Array:
     """The attitude of a box with an edge on top, parallel to x or y."""
-    return turned(np.pi / 4, 0, 0) if along == "x" else turned(0, np.pi / 4, 0)
+    return turn_by(np.pi / 4, 0, 0) if along == "x" else turn_by(0, np.pi / 4, 0)
 
 
 def body(position, velocity, attitude=(1.0, 0, 0, 0), spin=(0.0, 0, 0)) -> RigidState:
     return RigidState(position, velocity, attitude, spin)
 
 
-def crossed(height=0.3, speed=1.0, aside=(0.003, 0.004)) -> PairState:
+def cross_boxes(height=0.3, speed=1.0, aside=(0.003, 0.004)) -> PairState:
     """The lower edge of the second box comes down across the upper edge of the first, far from all corners."""
     return PairState(
         body((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), ridge("x")),
@@ -100,13 +100,13 @@ class FreeBody(AbstractModel):
     force: jax.Array = quantity("", "a number of a toy", default=(0.0, 0.0, 0.0))
 
     def vector_field(self, t, state):
-        return self.body.derivative(state, self.force, self.wheel.torque(t), self.wheel.stored(t))
+        return self.body.derivative(state, self.force, self.wheel.torque(t), self.wheel.momentum_at(t))
 
     def approach(self, t, state):
         return Approach(gap=jnp.array(jnp.inf), speed=jnp.array(1.0), resolution=jnp.array(1.0))
 
     def angular_momentum(self, t, state):
-        spin = self.body.inertia @ state.spin + self.wheel.stored(t)
+        spin = self.body.inertia @ state.spin + self.wheel.momentum_at(t)
         return state.rotation @ spin
 
 

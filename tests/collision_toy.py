@@ -8,7 +8,7 @@ from difsim.body import RigidBody, Stone
 from difsim.dynamics import PairState
 from difsim.shape import Sphere
 from experiments.cobbles.arcs import coast, to_state, to_vector
-from experiments.cobbles.nominal import released
+from experiments.cobbles.nominal import release
 from experiments.cobbles.paper import FRICTION, INERTIA, MASS, RESTITUTION
 from experiments.cobbles.through import Sensitivity
 
@@ -21,13 +21,13 @@ def ball() -> Stone:
 
 def theta():
     """The paper's release at 60°, with spins."""
-    state = released(60.0)
+    state = release(60.0)
     x = np.concatenate([to_vector(state.first), to_vector(state.second), [RESTITUTION, FRICTION]])
     x[9:12], x[21:24] = (0.3, -0.5, 0.8), (-0.4, 0.2, 0.6)
     return jnp.asarray(x)
 
 
-def flown(x, times):
+def fly(x, times):
     """States at `times`, and some CoR_E: at TOUCH the velocities along x become -e times what they were."""
     first, second = (coast(ball().body, to_state(s), times) for s in (x[:12], x[12:24]))
     closing = 0.5 * (x[3] - x[15])
@@ -36,7 +36,7 @@ def flown(x, times):
     return PairState(moved(first, -kick), moved(second, kick)), x[24] ** 2
 
 
-def moved(x, times) -> Sensitivity:
+def motion_sensitivity(x, times) -> Sensitivity:
     """The motion and its derivatives."""
-    by_theta, by_ratio = jax.tree.map(lambda d: jnp.moveaxis(d, -1, 0), jax.jacfwd(lambda x: flown(x, times))(x))
-    return Sensitivity(*(flown(x, times)[0], by_theta, x[24] ** 2, by_ratio), jnp.array(TOUCH), jnp.array(1))
+    by_theta, by_ratio = jax.tree.map(lambda d: jnp.moveaxis(d, -1, 0), jax.jacfwd(lambda x: fly(x, times))(x))
+    return Sensitivity(*(fly(x, times)[0], by_theta, x[24] ** 2, by_ratio), jnp.array(TOUCH), jnp.array(1))

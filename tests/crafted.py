@@ -39,7 +39,7 @@ def bomb() -> bytes:
     return file.getvalue()
 
 
-def flipped(good: bytes, at: int) -> bytes:
+def flip(good: bytes, at: int) -> bytes:
     return good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :]
 
 
@@ -51,19 +51,19 @@ def contents(good: bytes) -> Iterator[tuple[str, bytes]]:
         yield f"cut off at {share}", good[: int(share * len(good))]
     yield "cut off by one", good[:-1]
     for name, at in (("array's shape", 70), ("first number", 130)):
-        yield f"a bit of an {name}", flipped(good, good.index(b"\x93NUMPY") + at)
-    yield "a bit of the mark", flipped(good, good.index(b'"mark"') + 12)
+        yield f"a bit of an {name}", flip(good, good.index(b"\x93NUMPY") + at)
+    yield "a bit of the mark", flip(good, good.index(b'"mark"') + 12)
     yield "random", random.bytes(10_000)
     yield "a pickle", pickle.dumps(Harmful())
     yield "pickles in an npz", npz(arr_0=np.array([Harmful()], object), rested=np.array([Harmful()], object))
-    yield "pickles with the right mark", repacked(good, npz(x=np.array([Harmful()], object)))
+    yield "pickles with the right mark", repack(good, npz(x=np.array([Harmful()], object)))
     yield "an npz", npz(arr_0=np.arange(3.0), rested=0)
     yield "a zip bomb", bomb()
     yield "text", b"position,velocity\n1,2\n"
     yield "an earlier version", b'difsim arrays 1\n{"kind": "run", "mark": "", "arrays": []}\n' + bytes(32)
 
 
-def planted(path: Path) -> Iterator[str]:
+def plant(path: Path) -> Iterator[str]:
     """Puts one thing after the other at `path`, in the place of the good file that is there, and says what it is;
     in the end the good file is there again."""
     good = path.read_bytes()
@@ -85,7 +85,7 @@ def planted(path: Path) -> Iterator[str]:
     path.write_bytes(good)
 
 
-def repacked(good: bytes, other: bytes) -> bytes:
+def repack(good: bytes, other: bytes) -> bytes:
     """What says of which piece a file is, with the arrays of another."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as made, zipfile.ZipFile(io.BytesIO(other)) as arrays:

@@ -72,7 +72,7 @@ def middle(number: Quantity) -> float:
     return low + 1 if np.isfinite(low) else high - 1 if np.isfinite(high) else 1.0
 
 
-def wrong(number: Quantity) -> list[float]:
+def wrong_numbers(number: Quantity) -> list[float]:
     """Numbers that are out of the bounds, at the bounds and far beyond, and those that are not finite."""
     if isinstance(number, UnitQuaternion):
         return []  # a constructor takes any length, since a rate has the structure of a state

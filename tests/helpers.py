@@ -10,7 +10,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 
-def of_one_vector(function: Callable, arguments):
+def flatten_arguments(function: Callable, arguments):
     """`function` of one vector of all floating numbers in `arguments`, and that vector."""
     free, fixed = eqx.partition(arguments, eqx.is_inexact_array)
     flat, unravel = ravel_pytree(free)
@@ -24,20 +24,20 @@ def of_one_vector(function: Callable, arguments):
 @eqx.filter_jit
 def derivatives(function: Callable, arguments):
     """Value, and derivative by forward and by reverse mode, at `arguments`."""
-    f, flat = of_one_vector(function, arguments)
+    f, flat = flatten_arguments(function, arguments)
 
-    def twice(x):  # the value comes along, without a trace of its own
+    def differentiate_twice(x):  # the value comes along, without a trace of its own
         value = f(x)
         return value, value
 
-    forward, value = jax.jacfwd(twice, has_aux=True)(flat)
+    forward, value = jax.jacfwd(differentiate_twice, has_aux=True)(flat)
     return value, forward, jax.jacrev(f)(flat)
 
 
 @eqx.filter_jit
 def derivatives_and_differences(function: Callable, arguments, step, unit):
     """... and central finite differences of fourth order, with the scale of each number."""
-    f, flat = of_one_vector(function, arguments)
+    f, flat = flatten_arguments(function, arguments)
     size = jnp.maximum(jnp.abs(flat), unit)
     scale = jnp.where(size == 0, 1.0, size)
     steps = jnp.diag(step * scale)
@@ -123,7 +123,7 @@ def approx(expected, **tolerances):
     return pytest.approx(np.asarray(expected).item(), **tolerances)
 
 
-def single(tree):
+def to_single(tree):
     """The same arguments or Module in float32."""
     return jax.tree.map(lambda x: x.astype(jnp.float32) if eqx.is_inexact_array(x) else x, tree)
 
@@ -133,13 +133,13 @@ def count_traces(f: Callable, *calls: tuple) -> int:
     traces = 0
 
     @eqx.filter_jit
-    def counted(*args):
+    def count(*args):
         nonlocal traces
         traces += 1
         return f(*args)
 
     for args in calls:
-        counted.lower(*args)
+        count.lower(*args)
     return traces
 
 

@@ -174,13 +174,13 @@ def static_depth(weight, points=1):
 def field_step(model, state, dt):
     """One step of classical Runge and Kutta."""
 
-    def ahead(rate, h):
+    def look_ahead(rate, h):
         return jax.tree.map(lambda y, k: y + h * k, state, rate)
 
     k1 = model.vector_field(0.0, state)
-    k2 = model.vector_field(0.0, ahead(k1, dt / 2))
-    k3 = model.vector_field(0.0, ahead(k2, dt / 2))
-    k4 = model.vector_field(0.0, ahead(k3, dt))
+    k2 = model.vector_field(0.0, look_ahead(k1, dt / 2))
+    k3 = model.vector_field(0.0, look_ahead(k2, dt / 2))
+    k4 = model.vector_field(0.0, look_ahead(k3, dt))
     return jax.tree.map(lambda y, a, b, c, d: y + dt / 6 * (a + 2 * b + 2 * c + d), state, k1, k2, k3, k4)
 
 

@@ -12,7 +12,7 @@ ENOUGH = 20  # calls of a function in a file
 calls: Counter[Callable] = Counter()
 
 
-def checked(function: Callable) -> Callable:
+def check_types(function: Callable) -> Callable:
     """The function with a check of its types; for `--jaxtyping-packages` (pyproject.toml)."""
     made = functools.cache(lambda: beartype(function))
 

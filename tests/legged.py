@@ -20,27 +20,27 @@ SMALL = LeggedClump(BODY, (LEG,) * 3, FEET, np.zeros((3, 3)), GEAR, STIFFNESS)
 
 
 def moving(clump, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0)):
-    return clump.moving(RigidState(np.zeros(3), np.array(velocity), np.array(attitude), np.array(spin)))
+    return clump.move_rigidly(RigidState(np.zeros(3), np.array(velocity), np.array(attitude), np.array(spin)))
 
 
-def pushed(clump, state, force, dt, count):
+def push_pebbles(clump, state, force, dt, count):
     """After `count` steps of `dt` s under a `force` [3, p] N on the pebbles."""
-    return _pushed(clump, state, jnp.asarray(force), jnp.asarray(dt), jnp.asarray(count))
+    return _push(clump, state, jnp.asarray(force), jnp.asarray(dt), jnp.asarray(count))
 
 
 @eqx.filter_jit
-def _pushed(clump, state, force, dt, count):
+def _push(clump, state, force, dt, count):
     none = jnp.zeros(3)
 
     def step(_, state):
-        half = clump.kicked(state, clump.load(state, force, 0 * force, none), 0.5 * dt)
-        far = clump.drifted(half, dt)
-        return clump.kicked(far, clump.load(far, force, 0 * force, none), 0.5 * dt)
+        half = clump.kick(state, clump.load(state, force, 0 * force, none), 0.5 * dt)
+        far = clump.drift(half, dt)
+        return clump.kick(far, clump.load(far, force, 0 * force, none), 0.5 * dt)
 
     return jax.lax.fori_loop(0, count, step, state)
 
 
-def torn(clump, along=1.0):
+def ring_and_turn(clump, along=1.0):
     """A lander that turns while its legs ring in every way; `along` their axis as much."""
     state = moving(clump, (0.1, -0.2, 0.3), (0.3, -0.5, 0.8), (0.8, 0.0, 0.48, 0.36))
     way = jnp.asarray(np.random.default_rng(0).normal(size=(3, 6)) * [1.0, 1.0, along, 1.0, 1.0, 1.0])

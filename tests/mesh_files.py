@@ -47,7 +47,7 @@ def with_loose_vertex(body: Body, random) -> Body:
     return Body(places, faces, body.volume, body.moments)
 
 
-def drawn(random) -> Body:
+def draw(random) -> Body:
     """A turned and moved prism, of polygons, triangles or both, with its faces in any order and from any corner."""
     body = prism(int(random.integers(3, 9)), *random.uniform(0.5, 3, 2))
     axes = np.linalg.qr(random.normal(size=(3, 3)))[0]
@@ -73,7 +73,7 @@ PLACES = BOX.places.tolist()
 V, F = lines(PLACES, prefix="v "), lines(BOX.faces, 1, "f ")
 
 
-def written(tmp_path, content, suffix="obj"):
+def write(tmp_path, content, suffix="obj"):
     path = tmp_path / f"body.{suffix}"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
@@ -85,7 +85,7 @@ def holds(path, volume=BOX.volume, moments=BOX.moments, rel=1e-12):
     np.testing.assert_allclose(np.linalg.eigvalsh(body.inertia(1.0)), moments, rtol=10 * rel)
 
 
-def refused(path, message):
+def refuse(path, message):
     with pytest.raises(ValueError, match=message) as error:
         mesh.load(path, unit="m")
     assert str(path) in str(error.value)
@@ -104,7 +104,7 @@ def row(words, random) -> str:
     return " " * random.integers(2) + random.choice([" ", "  ", "\t"]).join(map(str, words))
 
 
-def ended(lines: list[str], random) -> bytes:
+def end_lines(lines: list[str], random) -> bytes:
     """Lines with the ends of one system, perhaps after a byte order mark, perhaps in UTF-16."""
     text = random.choice(["\n", "\r\n", "\r"]).join([*lines, ""])
     encoding = random.choice(["utf-8", "utf-8-sig", "utf-16"], p=[0.6, 0.3, 0.1])
@@ -144,7 +144,7 @@ def obj(body: Body, random) -> tuple[str, bytes]:
         if random.random() < 0.2:
             i = random.integers(len(noise) - 1)
             lines += noise[i : i + 2] if noise[i] == "vn \\" else [noise[i]] if i < len(noise) - 2 else []
-    content = ended(lines, random)
+    content = end_lines(lines, random)
     if random.random() < 0.2 and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         content = content.replace("gro\u00df".encode(), b"gro\xdf")
     return ".obj", content
@@ -161,7 +161,7 @@ def table(body: Body, random) -> tuple[str, bytes]:
     comma = random.choice([" ", ", "])
     if form == "v f":
         rows = [["v", *place] for place in places] + [["f", *face] for face in faces]
-        return random.choice([".tab", ".txt", ".plt"]), ended([row(each, random) for each in rows], random)
+        return random.choice([".tab", ".txt", ".plt"]), end_lines([row(each, random) for each in rows], random)
     if random.random() < 0.5:
         places = [[i + first, *place] for i, place in enumerate(places)]
         faces = [[i + 1, *face] for i, face in enumerate(faces)] if form != "pairs" else faces
@@ -170,10 +170,12 @@ def table(body: Body, random) -> tuple[str, bytes]:
     if form == "pairs":
         faces = [each for face in faces for each in ([len(face)], face)]
     rows = [*head, *places, *between, *faces]
-    return random.choice([".tab", ".txt", ".ver"]), ended([comma.join(map(str, each)) for each in rows], random)
+    return random.choice([".tab", ".txt", ".ver"]), end_lines(
+        [comma.join(map(str, each)) for each in rows], random
+    )
 
 
-def off(body: Body, random) -> tuple[str, bytes]:
+def write_off(body: Body, random) -> tuple[str, bytes]:
     """Colours, normals and texture of vertices, colours of faces, comments, and the lengths in any line."""
     keyword, extra = [("OFF", 0), ("COFF", 4), ("NOFF", 3), ("STOFF", 2), ("STCNOFF", 9)][random.integers(5)]
     sizes = [len(body.places), len(body.faces), *([0] if random.random() < 0.8 else [])]
@@ -266,4 +268,4 @@ def vrml(body: Body, random) -> tuple[str, bytes]:
     return ".wrl", f"#VRML V2.0 utf8\n{info}\nDEF T Group {{ children [ {shape} ] }}\n".encode()
 
 
-WRITERS = {"OBJ": obj, "tables": table, "OFF": off, "STL": stl, "PLY": ply, "VRML": vrml}
+WRITERS = {"OBJ": obj, "tables": table, "OFF": write_off, "STL": stl, "PLY": ply, "VRML": vrml}

@@ -62,7 +62,7 @@ def integrands(model, t, state):
     return phases(model, t, state) | {"impulse": force, "angular_impulse": moment}
 
 
-def observed(solution):
+def observe(solution):
     """What an instrument could report at the end: velocity, spin, gear, penetration, energies, phase times."""
     end = jax.tree.map(lambda x: x[-1], solution.states)
     energy = {name: part[-1] - part[0] for name, part in solution.energy.items()}

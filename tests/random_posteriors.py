@@ -30,7 +30,7 @@ class Case:
     guesses: tuple = ()
 
 
-def posed(log_likelihood, top, unknowns):
+def pose(log_likelihood, top, unknowns):
     """A problem of one datum with this log-likelihood, which is at most `top`."""
 
     def predict(p):
@@ -39,7 +39,7 @@ def posed(log_likelihood, top, unknowns):
     return Problem(unknowns, predict, Observations({"r": Observation(0.0, 1.0)}))
 
 
-def boxed(heights, centres, widths, guesses=()):
+def box_problem(heights, centres, widths, guesses=()):
     """Gaussians [parts, d] along the axes in a uniform prior from -1 to 1."""
     h, c, w = (np.asarray(x, float) for x in (heights, centres, widths))
     cut = ndtr((1 - c) / w) - ndtr((-1 - c) / w)
@@ -47,20 +47,20 @@ def boxed(heights, centres, widths, guesses=()):
     top = float(np.logaddexp.reduce(h))
     share = np.exp(mass - np.logaddexp.reduce(mass))
 
-    def below(x):
+    def evaluate(x):
         return share @ ((ndtr((x - c[:, 0]) / w[:, 0]) - ndtr((-1 - c[:, 0]) / w[:, 0])) / cut[:, 0])
 
     def log_likelihood(p):
         return jax.scipy.special.logsumexp(h - 0.5 * jnp.sum(((p["x"][None] - c) / w) ** 2, axis=1))
 
-    problem = posed(log_likelihood, top, {"x": Bounded(-1.0, 1.0, shape=(c.shape[1],))})
-    return Case(problem, float(np.logaddexp.reduce(mass)) - top, below, guesses)
+    problem = pose(log_likelihood, top, {"x": Bounded(-1.0, 1.0, shape=(c.shape[1],))})
+    return Case(problem, float(np.logaddexp.reduce(mass)) - top, evaluate, guesses)
 
 
 def gaussian(rng):
     """One peak anywhere."""
     d = rng.integers(1, 7)
-    return boxed([0.0], [rng.uniform(-0.7, 0.7, d)], [10 ** rng.uniform(-2, 0, d)])
+    return box_problem([0.0], [rng.uniform(-0.7, 0.7, d)], [10 ** rng.uniform(-2, 0, d)])
 
 
 def edge(rng):
@@ -69,13 +69,13 @@ def edge(rng):
     middle = np.where(
         rng.random(d) < 0.4, rng.choice([-1, 1], d) * rng.uniform(0.98, 1.02, d), rng.uniform(-1, 1, d)
     )
-    return boxed([0.0], [middle], [10 ** rng.uniform(-1.5, 0, d)])
+    return box_problem([0.0], [middle], [10 ** rng.uniform(-1.5, 0, d)])
 
 
 def modes(rng):
     """Two or three peaks of like size."""
     d, parts = rng.integers(1, 5), rng.integers(2, 4)
-    return boxed(
+    return box_problem(
         rng.normal(size=parts), rng.uniform(-0.8, 0.8, (parts, d)), 10 ** rng.uniform(-1.2, -0.5, (parts, d))
     )
 
@@ -89,10 +89,10 @@ def spike(rng):
     # Of the evidence all parts have some: heights by their volumes.
     heights = np.log(rng.uniform(0.1, 1.0, parts + 1)) - np.log(widths).sum(axis=1)
     found = np.clip(centres[:-1] + 0.5 * widths[:-1] * rng.normal(size=(parts, d)), -1.0, 1.0)
-    return boxed(heights - heights.max(), centres, widths, tuple({"x": x} for x in found))
+    return box_problem(heights - heights.max(), centres, widths, tuple({"x": x} for x in found))
 
 
-def correlated(rng):
+def correlated_problem(rng):
     """A normal prior, and data that are linear in the unknowns."""
     d = rng.integers(2, 7)
     turned = np.linalg.qr(rng.normal(size=(d, d)))[0] / 10 ** rng.uniform(-1.5, 0.5, d)[:, None]
@@ -108,7 +108,7 @@ def correlated(rng):
     return Case(problem, float(evidence), lambda x: ndtr((x - mean[0]) / np.sqrt(spread[0, 0])))
 
 
-def curved(rng):
+def curved_problem(rng):
     """A parabola with a width across, in two to four dimensions: volumes are those of a Gaussian."""
     d, bend = rng.integers(2, 5), rng.uniform(0.5, 3.0)
     along, across = rng.uniform(0.05, 0.2), 10 ** rng.uniform(-2, -1, d - 1)
@@ -118,7 +118,7 @@ def curved(rng):
         off = x[1:] - bend * (x[0] ** 2 - along**2)
         return -0.5 * (x[0] / along) ** 2 - 0.5 * jnp.sum((off / across) ** 2)
 
-    problem = posed(log_likelihood, 0.0, {"x": Bounded(-1.0, 1.0, shape=(int(d),))})
+    problem = pose(log_likelihood, 0.0, {"x": Bounded(-1.0, 1.0, shape=(int(d),))})
     evidence = 0.5 * d * np.log(2 * np.pi) + np.log(along * across.prod()) - d * np.log(2.0)
     return Case(problem, float(evidence), lambda x: ndtr(x / along))
 
@@ -141,14 +141,14 @@ def discrete(rng):
     mass = heights + d * np.log(np.sqrt(2 * np.pi) * wide / 2 * cut)
     share = np.exp(mass - np.logaddexp.reduce(mass.ravel()))
 
-    def below(x):
+    def evaluate(x):
         return float(np.sum(share * (ndtr((x - at) / wide) - ndtr((-1 - at) / wide)) / cut))
 
     evidence = float(np.logaddexp.reduce(mass.ravel())) - np.log(6) - top
-    return Case(posed(log_likelihood, top, unknowns), evidence, below)
+    return Case(pose(log_likelihood, top, unknowns), evidence, evaluate)
 
 
-KINDS = (gaussian, edge, modes, spike, correlated, curved, discrete)
+KINDS = (gaussian, edge, modes, spike, correlated_problem, curved_problem, discrete)
 
 
 def judge(case, key):

@@ -11,7 +11,7 @@ REMEDY = re.compile(r"give|must|return|write|use|look|swap|correct|make|made of|
 OURS = re.compile(r"/(difsim|inversion)/")
 
 
-def refused(call: Callable, word: str) -> str:
+def refuse(call: Callable, word: str) -> str:
     """The message of a call that our own code refuses, with the word that says what is wrong, and with a remedy.
 
     Types are not checked meanwhile, as they are in other tests, and not for users.

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim import Rotation
-from experiments.variables import BODY, undescribed
+from experiments.variables import BODY, find_undescribed
 
 PROVENANCE = {
     *("stage", "quick", "wall_seconds", "created", "machine", "version", "libraries", "commit"),
@@ -21,7 +21,7 @@ def assert_described(summary: dict, *results) -> None:
         assert result.attrs.keys() >= PROVENANCE, PROVENANCE - result.attrs.keys()
         assert result.attrs["commit"] == summary["commit"]
         assert json.loads(result.attrs["options"]) == summary["options"]
-        assert undescribed(result) == []
+        assert find_undescribed(result) == []
 
 
 def assert_spin_is_in_its_frame(result, **at) -> None:

@@ -26,12 +26,12 @@ MEASURED = np.array([1.0, 2.0, 0.7])
 SIGMA = np.array([0.1, 0.2, 0.3])
 
 
-def always():
+def always_problem():
     return jnp.array(True)
 
 
 def line(p):
-    return {"y": jnp.asarray(DESIGN) @ jnp.stack([p["a"], p["b"]])}, always()
+    return {"y": jnp.asarray(DESIGN) @ jnp.stack([p["a"], p["b"]])}, always_problem()
 
 
 def linear(a=None, b=None):
@@ -59,7 +59,7 @@ def time_of_flight(speed):
 
 
 def valley(p):
-    return {"r": jnp.stack([10.0 * (p["y"] - p["x"] ** 2), 1.0 - p["x"]])}, always()
+    return {"r": jnp.stack([10.0 * (p["y"] - p["x"] ** 2), 1.0 - p["x"]])}, always_problem()
 
 
 def rosenbrock():
@@ -69,7 +69,7 @@ def rosenbrock():
 
 
 def ripples(p):
-    return {"r": jnp.stack([0.3 * (p["x"] - 2.0), 2.0 * jnp.sin(2.5 * (p["x"] - 2.0))])}, always()
+    return {"r": jnp.stack([0.3 * (p["x"] - 2.0), 2.0 * jnp.sin(2.5 * (p["x"] - 2.0))])}, always_problem()
 
 
 def multimodal():
@@ -80,10 +80,10 @@ def multimodal():
 
 def cliff(p):
     # No simulation beyond p > 1; the best valid value, 0.8, is near its edge.
-    return {"y": jnp.where(p["p"] > 1.0, jnp.nan, p["p"])}, always()
+    return {"y": jnp.where(p["p"] > 1.0, jnp.nan, p["p"])}, always_problem()
 
 
-def truncated():
+def truncated_problem():
     return Problem({"p": Bounded(0.0, 4.0, unit="m")}, cliff, Observations({"y": Observation(0.8, 0.1, unit="m")}))
 
 
@@ -95,10 +95,10 @@ def mixture(p):
         "spin": p["h"] ** 2 - p["c"] + 0.2 * (strength - 8.0) ** 2,
         "force": p["m"] + 2.0 * strength + p["c"],
         "stroke": p["m"] * p["s"] + p["h"],
-    }, always()
+    }, always_problem()
 
 
-def mixed(predict=mixture):
+def mixed_problem(predict=mixture):
     """18 leaves; noise-free data from h = 0.5, m = 1.2, E = 1e8, c = 0.6, s = 2."""
     truth = {"h": 0.5, "m": 1.2, "E": 1e8, "c": 0.6, "s": 2.0}
     made, _ = mixture({k: jnp.array(v) for k, v in truth.items()})
@@ -133,4 +133,4 @@ def exact():
 
 
 def ring(p):
-    return {"r": jnp.stack([jnp.sqrt(p["x"] ** 2 + p["y"] ** 2 + 1e-12), p["z"]])}, always()
+    return {"r": jnp.stack([jnp.sqrt(p["x"] ** 2 + p["y"] ** 2 + 1e-12), p["z"]])}, always_problem()

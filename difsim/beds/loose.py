@@ -10,7 +10,7 @@ LOOSE = 0.2  # solid fraction: random sequential addition jams above 0.38
 ROUNDS = 3000  # among 10 000 the last may need more than 300
 
 
-def scattered(
+def scatter_spheres(
     radius: Float[np.ndarray, " n"], container: AbstractContainer, seed: int
 ) -> Float[np.ndarray, "3 n"]:
     """Centres of spheres in a column of `LOOSE` solid fraction that touch neither each other nor a wall, m.

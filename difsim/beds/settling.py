@@ -31,7 +31,7 @@ class Settling:
     progress: Progress
 
     @classmethod
-    def of(cls, grains: Grains, state: GrainsState, share: float) -> "Settling":
+    def from_loose(cls, grains: Grains, state: GrainsState, share: float) -> "Settling":
         """A run from a loose state, whose neighbour list has room for the pairs of the settled bed.
 
         Each time that a list runs out of room costs a compilation.
@@ -46,13 +46,13 @@ class Settling:
     def state(self) -> GrainsState:
         return self.progress.motion.state
 
-    def under(self, gravity: float) -> None:
+    def set_gravity(self, gravity: float) -> None:
         """Set another gravity, m/s², and start again from standstill."""
         down = jnp.array([0.0, 0.0, -gravity], self.model.gravity.dtype)
         self.model = eqx.tree_at(lambda g: g.gravity, self.model, down)
-        self.progress = _stilled(self.model, self.progress)
+        self.progress = _stop_motion(self.model, self.progress)
 
-    def on(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Simulate for some seconds. **Raises:** RuntimeError where a step fails."""
         now = float(self.progress.motion.time)
         solver = Courant(jnp.asarray(COURANT), MAX_STEPS)
@@ -75,17 +75,17 @@ class Settling:
         gravity = float(-self.model.gravity[2])
         before, unrest = 0.0, 0.0
         for _ in range(LOOKS):
-            self.on(LOOK * np.sqrt(size / gravity))
+            self.advance(LOOK * np.sqrt(size / gravity))
             before, unrest = unrest, float(_unrest(self.model, self.state, jnp.asarray(size)))
             seen(unrest)
             if unrest < REST:
                 return
             if unrest < before:
-                self.progress, unrest = _stilled(self.model, self.progress), 0.0
+                self.progress, unrest = _stop_motion(self.model, self.progress), 0.0
         raise RuntimeError(f"a bed that settles: no rest under {gravity:.3g} m/s², but {unrest:.1e} M g d")
 
 
-def _stilled(model: Grains, progress: Progress) -> Progress:
+def _stop_motion(model: Grains, progress: Progress) -> Progress:
     """The same bed at standstill at 0 s, with the forces that are then left."""
     state = progress.motion.state
     zero = jnp.zeros_like(state.position)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.beds.containers import AbstractContainer
-from difsim.beds.loose import LOOSE, scattered
+from difsim.beds.loose import LOOSE, scatter_spheres
 from difsim.beds.settling import Settling
 from difsim.beds.sizes import PACKS, GaussianSizes
 from difsim.beds.statistics import PackingStatistics
@@ -88,32 +88,34 @@ class BedSpecification(eqx.Module):
         gravities = self._gravities()
         rested, state = (0, None) if kept is None else _read(kept, grains)
         if state is None or rested < len(gravities):
-            state = self._settled(grains, state, gravities, rested, kept, watch)
-        figures = PackingStatistics.of(np.asarray(state.position), radius, float(self.density), self.container)
+            state = self._settle(grains, state, gravities, rested, kept, watch)
+        figures = PackingStatistics.measure(
+            np.asarray(state.position), radius, float(self.density), self.container
+        )
         return Bed(grains, state, figures)
 
     def _gravities(self) -> np.ndarray:
         tens = np.log(float(self.pour / self.gravity)) / np.log(LESS)
         return np.geomspace(float(self.gravity), float(self.pour), 1 + int(np.ceil(tens - 1e-9)))[::-1]
 
-    def _settled(self, grains, state, gravities, rested, kept, watch) -> GrainsState:
+    def _settle(self, grains, state, gravities, rested, kept, watch) -> GrainsState:
         if state is None:
-            place = jnp.asarray(scattered(np.asarray(grains.radius), self.container, self.seed))
-            run = Settling.of(grains, grains.at_rest(place), LOOSE / PACKS)
-            run.under(gravities[0])
-            run.on(FALLS * np.sqrt(2 * float(jnp.max(place[2])) / gravities[0]))
+            place = jnp.asarray(scatter_spheres(np.asarray(grains.radius), self.container, self.seed))
+            run = Settling.from_loose(grains, grains.at_rest(place), LOOSE / PACKS)
+            run.set_gravity(gravities[0])
+            run.advance(FALLS * np.sqrt(2 * float(jnp.max(place[2])) / gravities[0]))
         else:
-            run = Settling.of(grains, state, 1.0)
+            run = Settling.from_loose(grains, state, 1.0)
         for stage in range(rested, len(gravities)):
 
-            def seen(unrest, rested=stage, gravity=float(gravities[stage])):
+            def report(unrest, rested=stage, gravity=float(gravities[stage])):
                 if kept is not None:
                     kept.write_tree(BED, (np.asarray(rested), run.state))
                 if watch is not None:
                     watch(gravity, unrest)
 
-            run.under(gravities[stage])
-            run.rest(float(self.sizes.mean), seen)
+            run.set_gravity(gravities[stage])
+            run.rest(float(self.sizes.mean), report)
             if kept is not None:
                 kept.write_tree(BED, (np.asarray(stage + 1), run.state))
         return run.state

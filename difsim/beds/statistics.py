@@ -28,7 +28,7 @@ class PackingStatistics(NamedTuple):
     inside: int
 
     @classmethod
-    def of(
+    def measure(
         cls,
         position: Float[np.ndarray, "3 n"],
         radius: Float[np.ndarray, " n"],
@@ -56,12 +56,12 @@ class PackingStatistics(NamedTuple):
         grains = KDTree(position.T, leafsize=16)
         solid = _solid_fraction(points[:, core(points)], grains, radius)
         inside = core(position)
-        contacts = np.bincount(touches(grains, radius).ravel(), minlength=radius.size)
+        contacts = np.bincount(overlapping_pairs(grains, radius).ravel(), minlength=radius.size)
         coordination = float(contacts[inside].mean()) if inside.any() else 0.0
         return cls(height, solid, 1 - solid, density * solid, coordination, int(inside.sum()))
 
 
-def touches(grains: KDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
+def overlapping_pairs(grains: KDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
     """Pairs [p, 2] of spheres that overlap."""
     first, second = grains.query_pairs(2 * radius.max(), output_type="ndarray").T
     apart = np.linalg.norm(grains.data[first] - grains.data[second], axis=1) - radius[first] - radius[second]

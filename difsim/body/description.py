@@ -42,7 +42,7 @@ def read_description(path: str | PathLike) -> Description:
     Every link counts, with its own inertia: in a URDF that of its `<inertial>`, or none; in an MJCF also that which its
     geometry has by density. Surfaces are those that collide, or all where none does; boxes, cylinders, spheres,
     ellipsoids and closed meshes. Joints are locked where the file has them (in a URDF at zero), since a body here has
-    no joints. Meshes of a URDF are looked for beside the file, and under package:// in the folders above it. Geometry
+    no joints. Meshes of a URDF are looked for next to the file, and under package:// in the folders above it. Geometry
     in the world of an MJCF is the ground and is left out. Springs, motors, sensors, friction, gravity and settings of
     the simulation are not read.
 

@@ -83,11 +83,11 @@ def free_step(body: RigidBody, state: RigidState, stored_momentum: Vec3, dt: Sca
     """
     momentum = state.rotation @ (body.inertia @ state.spin + stored_momentum)
 
-    def turned(spin, time):
+    def rotate(spin, time):
         return (state.rotation @ Rotation.from_rotation_vector(time * spin)).normalise()
 
     def spin(attitude):
         return solve3(body.inertia, attitude.inverse @ momentum - stored_momentum)
 
-    attitude = turned(spin(turned(state.spin, 0.5 * dt)), dt)
+    attitude = rotate(spin(rotate(state.spin, 0.5 * dt)), dt)
     return RigidState(state.position + dt * state.velocity, state.velocity, attitude, spin(attitude))

@@ -73,7 +73,7 @@ class CentralDamper(AbstractLandingGear):
         return self.damping * rate @ rate
 
     def elastic_energy(self, state):
-        return self.stop_stiffness * jnp.sum(_buffered(state - self.stroke) + _buffered(-state))
+        return self.stop_stiffness * jnp.sum(_buffer_energy(state - self.stroke) + _buffer_energy(-state))
 
 
 class MaxwellLegs(AbstractLandingGear):
@@ -101,7 +101,7 @@ class MaxwellLegs(AbstractLandingGear):
         return self.damping * rate @ rate
 
     def elastic_energy(self, state):
-        return self.stop_stiffness * jnp.sum(_buffered(-state))
+        return self.stop_stiffness * jnp.sum(_buffer_energy(-state))
 
 
 class UndampedGear(AbstractLandingGear):
@@ -130,7 +130,7 @@ def _buffer(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.maximum(x, 0.0) ** 2
 
 
-def _buffered(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
+def _buffer_energy(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """⟨x⟩³/3, m³: the energy in a rubber buffer, per unit stiffness."""
     return jnp.maximum(x, 0.0) ** 3 / 3
 
@@ -153,13 +153,13 @@ class Flywheel(eqx.Module):
         hint="a body that has the wheel's momentum from the start spins already, with momentum = 0",
     )
 
-    def stored(self, t: Scalar) -> Vec3:
+    def momentum_at(self, t: Scalar) -> Vec3:
         """The angular momentum left in the wheel, body frame, N m s."""
         left = self.momentum * safe.ramp(1 - t / self.rundown, END_WIDTH)
         return jnp.stack([jnp.zeros_like(left), jnp.zeros_like(left), left])
 
     def torque(self, t: Scalar) -> Vec3:
-        """The torque on the body, body frame, N m: minus the rate of `stored`."""
+        """The torque on the body, body frame, N m: minus the rate of `momentum_at`."""
         torque = self.momentum / self.rundown * safe.step(1 - t / self.rundown, END_WIDTH)
         return jnp.stack([jnp.zeros_like(torque), jnp.zeros_like(torque), torque])
 

@@ -99,7 +99,7 @@ class RigidBody(eqx.Module):
         turn = state.rotation.as_matrix()
         return response(self.mass, rotation.turned3(turn, self.inertia), arm)
 
-    def gained(self, state: RigidState, arm: Vec3, impulse: Vec3) -> tuple[Vec3, Vec3]:
+    def velocity_changes(self, state: RigidState, arm: Vec3, impulse: Vec3) -> tuple[Vec3, Vec3]:
         """The velocity and the spin that an impulse at a point adds.
 
         **Arguments:** `state`; `arm` [3] m from the centre of mass to the point, and `impulse` [3], N s, in the frame.

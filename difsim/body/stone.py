@@ -123,7 +123,7 @@ def _edges(mesh: TriMesh, points: int, longest: float) -> tuple[Edges, np.ndarra
     order = np.lexsort(np.sort(sides[:, :2], axis=1).T)
     (a, b, c), d = sides[order[0::2]].T, sides[order[1::2], 2]
     along = _unit(vertices[b] - vertices[a])
-    wings = np.stack([_unit(_across(vertices[third] - vertices[a], along)) for third in (c, d)], axis=1)
+    wings = np.stack([_unit(_remove_component(vertices[third] - vertices[a], along)) for third in (c, d)], axis=1)
     outward = np.cross(along, wings[:, 0])
     convex = np.sum(outward * wings[:, 1], axis=1) < -np.sin(_FLAT)
     a, b, wings = a[convex], b[convex], wings[convex]
@@ -142,7 +142,7 @@ def _edges(mesh: TriMesh, points: int, longest: float) -> tuple[Edges, np.ndarra
     return Edges(*map(jnp.asarray, parts)), marks
 
 
-def _across(vectors: np.ndarray, along: np.ndarray) -> np.ndarray:
+def _remove_component(vectors: np.ndarray, along: np.ndarray) -> np.ndarray:
     return vectors - np.sum(vectors * along, axis=1, keepdims=True) * along
 
 

@@ -58,7 +58,7 @@ def read_urdf(path: Path, root: Element) -> tuple[str, tuple[str, ...]]:
     A link without `<inertial>` has no mass, as URDF defines it; MuJoCo would weigh its geometry. Surfaces that are only
     seen are kept where none collides.
 
-    **Arguments:** `path` of the file, beside which meshes are looked for; `root`, its tree, which is changed.
+    **Arguments:** `path` of the file, whose folder is searched for meshes; `root`, its tree, which is changed.
     **Returns:** the text, and the names of the joints that could move.
     **Raises:** ValueError for what is not known, missing, repeated or no number, and for a mesh that is not there.
     """
@@ -97,7 +97,7 @@ def read_urdf(path: Path, root: Element) -> tuple[str, tuple[str, ...]]:
     collides = next(root.iter("collision"), None) is not None
     for shape in root.iter("collision" if collides else "visual"):
         for mesh in shape.iter("mesh"):
-            mesh.set("filename", str(_found(mesh.attrib["filename"], path.parent, beside)))
+            mesh.set("filename", str(_find(mesh.attrib["filename"], path.parent, beside)))
     compiler.attrib.setdefault("inertiafromgeom", "false")
     compiler.attrib.update(COMPILER, discardvisual=str(collides).lower())
     for link in root.findall("link"):
@@ -161,7 +161,7 @@ def _has_zero(joint: Element, kind: str) -> bool:
     return float(limit.get("lower", 0)) <= 0 <= float(limit.get("upper", 0))
 
 
-def _found(name: str, folder: Path, beside: Path) -> Path:
+def _find(name: str, folder: Path, beside: Path) -> Path:
     """The file of a mesh. **Raises:** ValueError that says where it was looked for."""
     places = [*dict.fromkeys(place.resolve() for place in _places(name, folder.resolve(), beside))]
     for place in places:

@@ -11,7 +11,7 @@ import numpy as np
 from difsim.camera.opencv import read_opencv
 from difsim.camera.pinhole import Camera
 from difsim.checks import instance
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 from difsim.saving.texts import read_text
 
 REQUIRED = {"fx": 0, "fy": 0, "cx": 0, "cy": 0, "radial": 3, "rotation": 3, "translation": 3, "size": 2}
@@ -32,7 +32,7 @@ def read_cameras(path: str | PathLike, further: Sequence[str] = ()) -> dict[str,
     `image_width`, `image_height`, and the pose `rvec` or `R` with `tvec` or `T` in m. Without a pose the camera's
     frame is the frame. Pixels are those of the image that the camera took: P and R of ROS concern the rectified.
 
-    **Arguments:** `path`; `further`, keys of a JSON file beside "cameras" that the caller reads itself; a note may
+    **Arguments:** `path`; `further`, keys of a JSON file besides "cameras" that the caller reads itself; a note may
     stand there, too. **Returns:** name -> camera.
     **Raises:** ValueError for another suffix, for missing, unknown, repeated, misshapen or non-finite entries, skew,
     binned or cut images, and distortion that `Camera` does not have (tangential, rational, thin prism, fisheye);
@@ -53,7 +53,7 @@ def read_cameras(path: str | PathLike, further: Sequence[str] = ()) -> dict[str,
 def _read_json(path: Path, further: Sequence[str]) -> dict[str, Camera]:
     text = read_text(path, encoding="utf-8-sig")
     try:
-        content = json.loads(text, object_pairs_hook=_each_once)
+        content = json.loads(text, object_pairs_hook=_require_unique_keys)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: line {error.lineno}: no JSON: {error.msg}") from None
     except RecursionError:
@@ -78,7 +78,7 @@ def _read_json(path: Path, further: Sequence[str]) -> dict[str, Camera]:
     return found
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A table of a JSON file. **Raises:** ValueError for a key that it has twice: the last would count alone."""
     table = dict(pairs)
     if len(table) < len(pairs):
@@ -103,7 +103,7 @@ def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further
         text = json.dumps({"cameras": table, **further}, indent=1, allow_nan=False)
     except ValueError as error:
         raise ValueError(f"write_cameras: {sorted(further)}: {error}: JSON has no such number") from None
-    with atomically(Path(path)) as whole:
+    with write_atomically(Path(path)) as whole:
         whole.write_text(text + "\n")
 
 

@@ -17,10 +17,10 @@ DISTORTIONS = ("distortion_coefficients", "dist_coeffs", "D", "d")
 ROTATIONS = ("rvec", "R")  # a rotation vector or a matrix
 TRANSLATIONS = ("tvec", "T")
 WIDTHS, HEIGHTS = ("image_width", "width"), ("image_height", "height")
-# Of the rectified image, which ROS makes from the one that the camera took; R is so, too, beside one of these.
+# Of the rectified image, which ROS makes from the one that the camera took; R is so, too, with one of these.
 RECTIFIED = ("P", "p", "projection_matrix", "rectification_matrix", "distortion_model")
 MODELS = ("plumb_bob", "rational_polynomial", "")  # of ROS: those whose first five coefficients are OpenCV's
-# What calibration programs write beside: how they found the numbers, and the poses of the boards they looked at.
+# What calibration programs write as well: how they found the numbers, and the poses of the boards they looked at.
 HARMLESS = {"calibration_time", "nframes", "nr_of_frames", "board_width", "board_height", "square_size"}
 HARMLESS |= {"marker_size", "aspectRatio", "fix_aspect_ratio", "flags", "avg_reprojection_error", "image_points"}
 HARMLESS |= {"per_view_reprojection_errors", "extrinsic_parameters", "grid_points", "camera_name", "header"}

@@ -190,7 +190,7 @@ class Boulder(eqx.Module):
         on_hip, on_foot = -energy * edge.fading
         return on_hip + (1 - edge.fraction) * push, on_foot + edge.fraction * push
 
-    def sliding(self, force: Scalar, slip: Vec3) -> Vec3:
+    def sliding_force(self, force: Scalar, slip: Vec3) -> Vec3:
         """Regularised Coulomb friction -μ N v/√(v² + v_ε²).
 
         **Arguments:** `force` N, the normal force, N; `slip` v [3], m/s. **Returns:** the friction [3], N.

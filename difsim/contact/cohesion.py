@@ -63,10 +63,12 @@ class LinearCohesion(AbstractCohesion):
 def _fall(x: Scalar, start: float) -> Scalar:
     """∫ p dx from x on, of a p that falls from 1 at `start` to 0 at 1, on a line with rounded corners."""
     corner = (1 - start) / 10
-    return (_twice(1 - corner - x, corner) - _twice(start + corner - x, corner)) / (1 - start - 2 * corner)
+    return (_integrate_twice(1 - corner - x, corner) - _integrate_twice(start + corner - x, corner)) / (
+        1 - start - 2 * corner
+    )
 
 
-def _twice(u: Scalar, corner: float) -> Scalar:
+def _integrate_twice(u: Scalar, corner: float) -> Scalar:
     """∫∫ of a unit step that is spread over (-corner, corner): 0, a cubic, and u²/2 + corner²/6."""
     bent = (u + corner) ** 3 / (12 * corner)
     return jnp.where(u < -corner, 0.0, jnp.where(u > corner, u**2 / 2 + corner**2 / 6, bent))

@@ -9,7 +9,7 @@ from difsim.rotation import inverse3, product3, solve3
 from difsim.typing import Mat3, Scalar, Vec3
 
 
-class Moving(eqx.Module):
+class BodyMotion(eqx.Module):
     """A rigid body as a surface sees it, all in the surface's frame.
 
     `centre` [3] m of mass, its `velocity` m/s, `spin` rad/s against the surface; `mass` kg, `inertia` kg m²;
@@ -37,7 +37,7 @@ class Moving(eqx.Module):
         """The acceleration at `arm` for a force there, 1/kg."""
         return response(self.mass, self.inertia, arm)
 
-    def accelerated(self, force: Vec3, torque: Vec3) -> "Moving":
+    def accelerate(self, force: Vec3, torque: Vec3) -> "BodyMotion":
         """The same body with the accelerations of one more force and torque.
 
         **Arguments:** `force` [3], N; `torque` [3] about the centre of mass, N m. **Returns:** the body.

@@ -1,4 +1,4 @@
-"""Dampers beside an elastic normal force: viscous ones, of three kinds, and that of Hunt and Crossley.
+"""Dampers of an elastic normal force: viscous ones, of three kinds, and that of Hunt and Crossley.
 
 Each knows its own closed form of the coefficient of restitution (`restitution.py`), exact for an impact in free
 flight without smoothing.
@@ -21,7 +21,7 @@ TAKES = "a damper takes energy"
 
 
 class AbstractDamping(eqx.Module):
-    """A damper beside an elastic force."""
+    """A damper that acts with an elastic force."""
 
     @abstractmethod
     def total(self, elastic: AbstractElastic, delta: Scalar, rate: Scalar) -> Scalar:
@@ -33,7 +33,7 @@ class AbstractDamping(eqx.Module):
 
     @abstractmethod
     def is_abrupt(self, exponent: float) -> bool:
-        """Whether the force jumps at touch, or rises there with an infinite slope, beside F = k δ^`exponent`."""
+        """Whether the force jumps at touch, or rises there with an infinite slope, next to F = k δ^`exponent`."""
 
     @abstractmethod
     def restitution(self, elastic: AbstractElastic, mass: ArrayLike | None, speed: ArrayLike | None) -> Scalar:
@@ -58,7 +58,7 @@ class Undamped(AbstractDamping):
 
 
 class AbstractViscousDamping(AbstractDamping):
-    """A damper c δ^((p-1)/2) δ' beside F = k δᵖ: Kelvin and Voigt's for a spring, Tsuji's for p = 3/2.
+    """A damper c δ^((p-1)/2) δ' with F = k δᵖ: Kelvin and Voigt's for a spring, Tsuji's for p = 3/2.
 
     e depends on the mass and not on the speed, through ζ = c/√(2 (p+1) m k), for any p.
 
@@ -75,12 +75,12 @@ class AbstractViscousDamping(AbstractDamping):
 
     @staticmethod
     @abstractmethod
-    def returned(zeta: Scalar) -> Scalar:
+    def restitution_of_ratio(zeta: Scalar) -> Scalar:
         """The e that a damping ratio ζ returns: the inverse of `ratio`."""
 
     @classmethod
     def from_restitution(cls, e: ArrayLike, elastic: AbstractElastic, *, mass: ArrayLike):
-        """The damper that realises `e` beside `elastic`.
+        """The damper that realises `e` with `elastic`.
 
         **Arguments:** `e` in (0, 1]; `elastic`; `mass`, kg: the (reduced) mass that moves at the contact; for a
         body of m flat on N points, m/N. **Returns:** the damper. **Raises:** `ValueError` for other numbers.
@@ -89,7 +89,7 @@ class AbstractViscousDamping(AbstractDamping):
 
     @classmethod
     def from_ratio(cls, ratio: Any, elastic: AbstractElastic, *, mass: ArrayLike):
-        """The damper with a given damping ratio beside an elastic force.
+        """The damper with a given damping ratio for an elastic force.
 
         **Arguments:** `ratio` ζ ≥ 0; `elastic`; `mass`, kg, as of `from_restitution`. **Returns:** the damper.
         """
@@ -108,11 +108,13 @@ class AbstractViscousDamping(AbstractDamping):
     def restitution(self, elastic, mass, speed):
         if mass is None:
             raise ValueError(f"{type(self).__name__}: e depends on the mass that moves: give mass= in kg.")
-        return self.returned(self.coefficient / restitution.critical(elastic.stiffness, mass, elastic.exponent))
+        return self.restitution_of_ratio(
+            self.coefficient / restitution.critical(elastic.stiffness, mass, elastic.exponent)
+        )
 
 
 class ClippedDamping(AbstractViscousDamping):
-    """A viscous damper beside a force that never pulls, F = max(0, k δᵖ + c δ^((p-1)/2) δ').
+    """A viscous damper with a force that never pulls, F = max(0, k δᵖ + c δ^((p-1)/2) δ').
 
     e = exp(-2 ζ acos ζ/√(1-ζ²)) for every p. `from_restitution` inverts this, so that the e asked for is the e
     realised; published laws put e into the map of `TensileDamping`, clip, and realise more (0.397 for 0.3).
@@ -121,14 +123,14 @@ class ClippedDamping(AbstractViscousDamping):
     coefficient: Scalar = quantity("N s/m^((p+1)/2)", "damping coefficient c", ge=0, hint=TAKES)
 
     ratio = staticmethod(restitution.clipped_ratio)
-    returned = staticmethod(restitution.clipped_restitution)
+    restitution_of_ratio = staticmethod(restitution.clipped_restitution)
 
     def total(self, elastic, delta, rate):
         return safe.positive_part(elastic.force(delta) + self.damper(elastic, delta) * rate)
 
 
 class TensileDamping(AbstractViscousDamping):
-    """A viscous damper beside a force that may pull as the bodies part, F = k δᵖ + c δ^((p-1)/2) δ'.
+    """A viscous damper with a force that may pull as the bodies part, F = k δᵖ + c δ^((p-1)/2) δ'.
 
     e = exp(-π ζ/√(1-ζ²)) for every p.
     """
@@ -136,7 +138,7 @@ class TensileDamping(AbstractViscousDamping):
     coefficient: Scalar = quantity("N s/m^((p+1)/2)", "damping coefficient c", ge=0, hint=TAKES)
 
     ratio = staticmethod(restitution.attractive_ratio)
-    returned = staticmethod(restitution.attractive_restitution)
+    restitution_of_ratio = staticmethod(restitution.attractive_restitution)
 
     def total(self, elastic, delta, rate):
         return elastic.force(delta) + self.damper(elastic, delta) * rate
@@ -151,7 +153,7 @@ class CompressionDamping(AbstractViscousDamping):
     coefficient: Scalar = quantity("N s/m^((p+1)/2)", "damping coefficient c", ge=0, hint=TAKES)
 
     ratio = staticmethod(restitution.compressive_ratio)
-    returned = staticmethod(restitution.compressive_restitution)
+    restitution_of_ratio = staticmethod(restitution.compressive_restitution)
 
     def total(self, elastic, delta, rate):
         return elastic.force(delta) + self.damper(elastic, delta) * safe.positive_part(rate)

@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 
 from difsim import safe
 from difsim.checks import host_numbers, numbers
-from difsim.declarations import declared, quantity, rule
+from difsim.declarations import custom_field, quantity, rule
 from difsim.typing import Scalar, as_float, require
 
 
@@ -81,7 +81,7 @@ class PowerLaw(AbstractElastic):
     """
 
     stiffness: Scalar = quantity("N/m^p", "stiffness k", gt=0)
-    exponent: float = declared(
+    exponent: float = custom_field(
         lambda name, _, given: float(host_numbers(name, given, "")), "exponent p", static=True
     )
 

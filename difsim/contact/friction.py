@@ -83,17 +83,17 @@ class StickSlip(eqx.Module):
         v = slip_velocity
         eta = -jnp.expm1(-jnp.dot(v, v) / self.speed**2)
         slip = -self.coefficient * normal_force * safe.unit(v)
-        return eta * slip + (1 - eta) * safe.shortened(stick_force, self.static_coefficient * normal_force)
+        return eta * slip + (1 - eta) * safe.clip_norm(stick_force, self.static_coefficient * normal_force)
 
 
 class TangentialHistory(eqx.Module):
-    """The memory of one tangential spring, or of many with their axis last; starts as `TangentialHistory.none()`."""
+    """The memory of one tangential spring, or of many with their axis last; starts as `TangentialHistory.zeros()`."""
 
     force: Float[Array, "3 *n"] = variable("N", "force F of the spring on the body")
     stiffness: Float[Array, "*n"] = variable("N/m", "stiffness k_t at the last step")
 
     @classmethod
-    def none(cls, *shape: int, dtype: Any = float) -> "TangentialHistory":
+    def zeros(cls, *shape: int, dtype: Any = float) -> "TangentialHistory":
         """The memory of a contact (of `shape` many) that has just begun: no force yet."""
         return cls(jnp.zeros((3, *shape), dtype), jnp.zeros(shape, dtype))
 
@@ -107,7 +107,7 @@ def step_spring(
     normal: Vec3,
     dt: Scalar,
 ) -> tuple[Vec3, TangentialHistory]:
-    """One step of a tangential spring with a damper beside it, which together slip at a bound.
+    """One step of a tangential spring with a parallel damper, which together slip at a bound.
 
     F ← F min(1, k_t/k_t,old) - k_t v dt, then |F - c_t v| ≤ bound. In this incremental form a spring that stiffens
     under load gains no energy, and the factor takes energy out as it softens in unloading; the total form

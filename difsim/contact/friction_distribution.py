@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.contact.contact_points import ContactPoints, Moving
+from difsim.contact.contact_points import BodyMotion, ContactPoints
 from difsim.contact.friction import AbstractFriction, AbstractTangentialSpring, StickSlip
 from difsim.declarations import part
 from difsim.rotation import product3, solve3, times3
@@ -39,7 +39,7 @@ class AbstractFrictionDistribution(eqx.Module):
 
     @abstractmethod
     def __call__(
-        self, surface: AbstractSDF, touch: ContactPoints, body: Moving, memory: Float[Array, "M 3"]
+        self, surface: AbstractSDF, touch: ContactPoints, body: BodyMotion, memory: Float[Array, "M 3"]
     ) -> FrictionWrench:
         """Friction on the `body` that touches the `surface` with `touch`, accelerated by all but friction."""
 

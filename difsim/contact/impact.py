@@ -66,13 +66,13 @@ class Newton(AbstractImpact):
     turns: int = count(TURNS, least=0, default=256)
 
     def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
-        path = _Path.of(response, normal, velocity, self.friction)
+        path = _Path.build(response, normal, velocity, self.friction)
         u_n = jnp.dot(normal, velocity)
 
         def remaining(now, speed, gain):
             return _quotient(-self.restitution * u_n - speed, gain)
 
-        return path.held(path.follow(path.start(), remaining, self.turns))
+        return path.hold_sticking(path.follow(path.start(), remaining, self.turns))
 
 
 class Stronge(AbstractImpact):
@@ -83,7 +83,7 @@ class Stronge(AbstractImpact):
     turns: int = count(TURNS, least=0, default=256)
 
     def impulse(self, response: Mat3, normal: Vec3, velocity: Vec3) -> Impulse:
-        path = _Path.of(response, normal, velocity, self.friction)
+        path = _Path.build(response, normal, velocity, self.friction)
         pressed = path.follow(path.start(), lambda now, speed, gain: _quotient(-speed, gain), self.turns)
         end = (1 - self.restitution**2) * pressed.work
 
@@ -96,10 +96,10 @@ class Stronge(AbstractImpact):
 
         ended = path.follow(pressed, remaining, self.turns)
         # What is left of the root √(e² work) at e = 0: its derivative by e, with the value 0.
-        along = path.ahead(pressed)
+        along = path.derivative(pressed)
         rebound = safe.sqrt(safe.divide(-2 * pressed.work, jnp.dot(normal, response @ along)))
         rebound = jnp.where(self.restitution == 0, self.restitution * jax.lax.stop_gradient(rebound * along), 0.0)
-        return path.held(Impulse(ended.total + rebound, ended.work, ended.stopped))
+        return path.hold_sticking(Impulse(ended.total + rebound, ended.work, ended.stopped))
 
 
 def _quotient(a: Scalar, b: Scalar) -> Scalar:
@@ -115,17 +115,17 @@ class _Path(eqx.Module):
     normal: Vec3
     velocity: Vec3
     friction: Scalar
-    stopped: "Hold"
+    stopped: "RestForce"
 
     @classmethod
-    def of(cls, response: Mat3, normal: Vec3, velocity: Vec3, friction: Scalar) -> "_Path":
-        return cls(response, normal, velocity, friction, hold(response, normal, -normal, friction))
+    def build(cls, response: Mat3, normal: Vec3, velocity: Vec3, friction: Scalar) -> "_Path":
+        return cls(response, normal, velocity, friction, rest_force(response, normal, -normal, friction))
 
     def start(self) -> Impulse:
         slip = self._slip(jnp.zeros(3))
         return Impulse(jnp.zeros_like(self.normal), jnp.zeros_like(self.friction), safe.norm(slip) == 0)
 
-    def held(self, impulse: Impulse) -> Impulse:
+    def hold_sticking(self, impulse: Impulse) -> Impulse:
         """`impulse` with its derivative by the slip before the impact where there was none, and friction sticks.
 
         A small slip would be stopped at once: of any impulse that ends without slip the slip before takes away as
@@ -149,7 +149,7 @@ class _Path(eqx.Module):
         )
 
         def turn(impulse, _):
-            slip, rate = self._slip(impulse.total), self.response @ self._along(impulse.total)
+            slip, rate = self._slip(impulse.total), self.response @ self._sliding_derivative(impulse.total)
             speed, gain = self._speed(impulse.total), jnp.dot(self.normal, rate)
             turning = jnp.abs(jnp.dot(self.normal, jnp.cross(safe.unit(slip), rate)))
             straight = jnp.maximum(safe.divide(turning, fastest), (TURN / STABLE) ** 5)
@@ -167,7 +167,7 @@ class _Path(eqx.Module):
             # From 0, not from the total: of the difference of two totals little would be left.
             step, _ = runge_kutta4(slope, jnp.zeros_like(impulse.total), dτ)
             total, dp = impulse.total + step, jnp.dot(self.normal, step)
-            end_gain = jnp.dot(self.normal, self.response @ self._along(total))
+            end_gain = jnp.dot(self.normal, self.response @ self._sliding_derivative(total))
             work = 0.5 * dp * (speed + self._speed(total)) + dp**2 / 12 * (gain - end_gain)
             return Impulse(total, impulse.work + work, impulse.stopped), None
 
@@ -175,7 +175,7 @@ class _Path(eqx.Module):
             impulse, _ = jax.lax.scan(turn, impulse, length=turns)
         for _ in range(2):
             slip = self._slip(impulse.total)
-            along = self.ahead(impulse)
+            along = self.derivative(impulse)
             rate, speed = self.response @ along, self._speed(impulse.total)
             gain = jnp.dot(self.normal, rate)
             to_end = remaining(impulse, speed, gain)
@@ -189,10 +189,10 @@ class _Path(eqx.Module):
             )
         return impulse
 
-    def ahead(self, impulse: Impulse) -> Vec3:
+    def derivative(self, impulse: Impulse) -> Vec3:
         """dP/dp after `impulse`."""
         stuck = self.stopped.force / jnp.dot(self.normal, self.stopped.force)
-        return jnp.where(impulse.stopped, stuck, self._along(impulse.total))
+        return jnp.where(impulse.stopped, stuck, self._sliding_derivative(impulse.total))
 
     def _tangent(self, v: Vec3) -> Vec3:
         return v - jnp.dot(self.normal, v) * self.normal
@@ -200,7 +200,7 @@ class _Path(eqx.Module):
     def _speed(self, total: Vec3) -> Scalar:
         return jnp.dot(self.normal, self.velocity + self.response @ total)
 
-    def _along(self, total: Vec3) -> Vec3:
+    def _sliding_derivative(self, total: Vec3) -> Vec3:
         """dP/dp while the point slips."""
         return self.normal - self.friction * safe.unit(self._slip(total))
 
@@ -208,20 +208,20 @@ class _Path(eqx.Module):
         return self._tangent(self.velocity + self.response @ total)
 
 
-class Hold(eqx.Module):
+class RestForce(eqx.Module):
     """The force on a contact point whose slip velocity is zero.
 
-    `force` [3], N; whether friction `sticks`; if not, the unit vector `heading` [3] in which the point begins to
+    `force` [3], N; whether friction `sticks`; if not, the unit vector `slip_direction` [3] in which the point begins to
     slide.
     """
 
     force: Vec3
     sticks: Bool[Array, ""]
-    heading: Vec3
+    slip_direction: Vec3
 
 
 @jax.jit
-def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> Hold:
+def rest_force(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> RestForce:
     """The contact force that holds a point at rest on the ground, or with which it begins to slide.
 
     With F = N n̂ - μ y and |y| = N the point gets no normal acceleration and a tangential one of γ y, γ ≥ 0. So
@@ -272,4 +272,4 @@ def hold(response: Mat3, normal: Vec3, acceleration: Vec3, friction: Scalar) -> 
     step = newton(jax.lax.stop_gradient(γ), y, push, y_γ, push_γ) - jax.lax.stop_gradient(γ)
     y = jnp.where(sticks, y_stuck, y + step * y_γ)
     push = jnp.where(sticks, push_stuck, push + step * push_γ)
-    return Hold(push * n - μ * y, sticks, jnp.where(sticks, jnp.zeros_like(y), safe.unit(y)))
+    return RestForce(push * n - μ * y, sticks, jnp.where(sticks, jnp.zeros_like(y), safe.unit(y)))

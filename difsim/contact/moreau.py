@@ -10,7 +10,7 @@ from difsim.typing import Scalar
 _SWEEPS = 200
 
 
-def simultaneous(
+def solve_simultaneous(
     response: Float[Array, "M 3 M 3"],
     normals: Float[Array, "M 3"],
     velocities: Float[Array, "M 3"],
@@ -48,9 +48,9 @@ def simultaneous(
         push = jnp.where(touching[i] > 0, safe.positive_part(push), 0.0)
         u = u + response[i, :, i] @ ((push - jnp.dot(n, old)) * n)
         side = old - jnp.dot(n, old) * n - (u - jnp.dot(n, u) * n) / loose[i]
-        return impulses.at[i].set(push * n + safe.shortened(side, friction * push))
+        return impulses.at[i].set(push * n + safe.clip_norm(side, friction * push))
 
-    def solved(goal):
+    def solve_for(goal):
         def sweep(_, impulses):
             return jax.lax.fori_loop(0, len(normals), lambda i, now: point(i, now, goal), impulses)
 
@@ -60,7 +60,7 @@ def simultaneous(
         """Of kinetic energy, J."""
         return jnp.sum(impulses * (velocities + 0.5 * jnp.tensordot(response, impulses, axes=2)))
 
-    dead, lively = jax.vmap(solved)(jnp.stack([jnp.zeros_like(goal), goal]))
+    dead, lively = jax.vmap(solve_for)(jnp.stack([jnp.zeros_like(goal), goal]))
     more = lively - dead
     # On the way from the one to the other the gain is a + b s + c s², a ≤ 0 and c ≥ 0: up to its root nothing is
     # gained. The bounds P_n ≥ 0, u_n ≥ 0 and |P_t| ≤ μ P_n are convex, and hold all the way.

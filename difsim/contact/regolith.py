@@ -140,7 +140,7 @@ class Regolith(eqx.Module):
         excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
         return 2 * excess / (c1 + jnp.sqrt(c1**2 + 4 * c2 * excess))
 
-    def sliding(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:
+    def sliding_force(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:
         """The tangential force on a footpad that slips.
 
         **Arguments:** `force`, the normal force, N; `z`, the plastic penetration, m; `slip` [3], the slip velocity,

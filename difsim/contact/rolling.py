@@ -33,7 +33,7 @@ class RollingTorque(AbstractRolling):
 
     ω_t is the part of the spin in the tangent plane. A sphere that rolls without slip is slowed by 5/7 μ_r g,
     μ_r = C/R, since friction takes its share. C is a lever: the ground balances a body as if it pushed up to C
-    beside the contact. A share s of that is held with a creep of ω_s s/√(1 - s²), as in all laws here.
+    from the contact. A share s of that is held with a creep of ω_s s/√(1 - s²), as in all laws here.
     """
 
     tag = "rolling-torque"

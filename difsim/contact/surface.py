@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.contact.cohesion import AbstractCohesion
-from difsim.contact.contact_points import ContactPoints, Moving, effective_arm
+from difsim.contact.contact_points import BodyMotion, ContactPoints, effective_arm
 from difsim.contact.friction_distribution import AbstractFrictionDistribution
 from difsim.contact.normal import AbstractNormalForce
 from difsim.contact.outline import AbstractOutline
@@ -53,7 +53,9 @@ class SurfaceContact(eqx.Module):
     )
     cohesion: tuple[AbstractCohesion, ...] = part("attractions, each at each point", default=())
 
-    def wrench(self, surface: AbstractSDF, body: Moving, rotation: Mat3, memory: Float[Array, "M 3"]) -> Wrench:
+    def wrench(
+        self, surface: AbstractSDF, body: BodyMotion, rotation: Mat3, memory: Float[Array, "M 3"]
+    ) -> Wrench:
         """The contact wrench of the surface on the body.
 
         **Arguments:** `surface`; `body`, in the surface's frame; `rotation` [3, 3] from the body's frame to the
@@ -61,7 +63,7 @@ class SurfaceContact(eqx.Module):
         """
         far = surface.distance(body.centre) > 2 * self.outline.radius + self._reach
         return jax.lax.cond(
-            far, lambda: _nothing(body, memory), lambda: self._wrench(surface, body, rotation, memory)
+            far, lambda: _no_force(body, memory), lambda: self._wrench(surface, body, rotation, memory)
         )
 
     def gap(self, surface: AbstractSDF, centre: Vec3, rotation: Mat3) -> Scalar:
@@ -109,7 +111,7 @@ class SurfaceContact(eqx.Module):
             force, torque = force + f, torque + t
             slowing = slowing - f @ body.velocity - t @ body.spin
         # Last, since what holds a point still depends on all that would move it.
-        held = self.friction(surface, touch, body.accelerated(force, torque), memory)
+        held = self.friction(surface, touch, body.accelerate(force, torque), memory)
         return Wrench(
             force=force + held.force,
             torque=torque + held.torque,
@@ -119,7 +121,7 @@ class SurfaceContact(eqx.Module):
         )
 
 
-def _nothing(body: Moving, memory: Float[Array, "M 3"]) -> Wrench:
+def _no_force(body: BodyMotion, memory: Float[Array, "M 3"]) -> Wrench:
     none, zero = jnp.zeros_like(body.centre), jnp.zeros_like(body.mass)
     return Wrench(
         none, none, zero, dict.fromkeys(("damping", "friction", "rolling"), zero), jnp.zeros_like(memory)

@@ -18,7 +18,7 @@ from difsim.declarations.bounds import UnitQuaternion as UnitQuaternion
 from difsim.declarations.documentation import add_arguments as add_arguments
 from difsim.declarations.documentation import complete_docstrings as complete_docstrings
 from difsim.declarations.fields import count as count
-from difsim.declarations.fields import declared as declared
+from difsim.declarations.fields import custom_field as custom_field
 from difsim.declarations.fields import declared_fields as declared_fields
 from difsim.declarations.fields import part as part
 from difsim.declarations.fields import quantities as quantities

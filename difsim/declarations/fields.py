@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 import equinox as eqx
 
 from difsim.declarations.bounds import Quantity, UnitQuaternion
-from difsim.typing import as_float, as_integer, as_scalar, came, named, require_sizes
+from difsim.typing import as_float, as_integer, as_scalar, convert_named, describe, require_sizes
 
 
 class Declared:
@@ -47,7 +47,7 @@ def quantities(kind: type) -> dict[str, Quantity]:
     return {name: given.quantity for name, _, given in declared_fields(kind) if given.quantity is not None}
 
 
-def declared(
+def custom_field(
     convert: Callable[[str, Any, Any], Any],
     meaning: str,
     quantity: Quantity | None = None,
@@ -78,7 +78,7 @@ def quantity(unit: str, meaning: str, *, default: Any = dataclasses.MISSING, **d
 
     def convert(name, annotation, given):
         sizes = getattr(annotation, "dim_str", "*")
-        x = named(name, as_float if sizes else as_scalar, given)
+        x = convert_named(name, as_float if sizes else as_scalar, given)
         require_sizes(name, sizes, x)
         is_open = any(size.startswith(("*", ".")) for size in sizes.split())
         if not is_open and x.ndim != len(sizes.split()):
@@ -88,7 +88,7 @@ def quantity(unit: str, meaning: str, *, default: Any = dataclasses.MISSING, **d
         number.check(name, x)
         return x
 
-    return declared(convert, meaning, number, default=default)
+    return custom_field(convert, meaning, number, default=default)
 
 
 def variable(unit: str, meaning: str, *, default: Any = dataclasses.MISSING) -> Any:
@@ -99,7 +99,7 @@ def variable(unit: str, meaning: str, *, default: Any = dataclasses.MISSING) -> 
     **Arguments:** `unit` and `meaning`; `default`. **Returns:** the field.
     """
     number = Quantity(unit, meaning, is_finite=False)
-    return declared(_convert_component, meaning, number, default=default)
+    return custom_field(_convert_component, meaning, number, default=default)
 
 
 def quaternion(meaning: str = "attitude, a unit quaternion from the body's frame to the outer one") -> Any:
@@ -108,11 +108,11 @@ def quaternion(meaning: str = "attitude, a unit quaternion from the body's frame
     def convert(name, annotation, given):
         return _convert_component(name, annotation, getattr(given, "quaternion", given))  # of a Rotation
 
-    return declared(convert, meaning, UnitQuaternion("", meaning, is_finite=False))
+    return custom_field(convert, meaning, UnitQuaternion("", meaning, is_finite=False))
 
 
 def _convert_component(name: str, annotation: Any, given: Any) -> Any:
-    x = named(name, as_float, given)
+    x = convert_named(name, as_float, given)
     require_sizes(name, getattr(annotation, "dim_str", "*"), x)
     return x
 
@@ -124,9 +124,9 @@ def count(meaning: str, *, least: int = 1, default: Any = dataclasses.MISSING) -
     """
 
     def convert(name, annotation, given):
-        return named(name, lambda x: as_integer(x, least), given)
+        return convert_named(name, lambda x: as_integer(x, least), given)
 
-    return declared(convert, meaning, default=default, static=True)
+    return custom_field(convert, meaning, default=default, static=True)
 
 
 def part(meaning: str, *, default: Any = dataclasses.MISSING) -> Any:
@@ -139,10 +139,10 @@ def part(meaning: str, *, default: Any = dataclasses.MISSING) -> Any:
         if get_origin(annotation) is tuple and isinstance(given, list):
             given = tuple(given)
         if not _is_a(annotation, given):
-            raise ValueError(f"{name}: got {came(given)}: give {_in_words(annotation)}, the {meaning}")
+            raise ValueError(f"{name}: got {describe(given)}: give {_describe(annotation)}, the {meaning}")
         return given
 
-    return declared(convert, meaning, default=default)
+    return custom_field(convert, meaning, default=default)
 
 
 def _is_a(annotation: Any, given: Any) -> bool:
@@ -154,10 +154,10 @@ def _is_a(annotation: Any, given: Any) -> bool:
     return isinstance(given, annotation)
 
 
-def _in_words(annotation: Any) -> str:
+def _describe(annotation: Any) -> str:
     inner = get_args(annotation)
     if get_origin(annotation) is tuple:
-        return f"a tuple, each of it {_in_words(inner[0])}"
+        return f"a tuple, each of it {_describe(inner[0])}"
     if isinstance(annotation, UnionType):
-        return " or ".join(_in_words(each) for each in inner)
+        return " or ".join(_describe(each) for each in inner)
     return "None" if annotation is type(None) else f"a {annotation.__name__.removeprefix('Abstract')}"

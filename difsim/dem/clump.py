@@ -51,14 +51,14 @@ class AbstractClump(eqx.Module):
         """
 
     @abstractmethod
-    def kicked(self, state: Any, load: Any, dt: Scalar) -> Any:
+    def kick(self, state: Any, load: Any, dt: Scalar) -> Any:
         """The state with the velocities after a load has acted, at the same place.
 
         **Arguments:** `state`; `load`; `dt`, s. **Returns:** the state.
         """
 
     @abstractmethod
-    def drifted(self, state: Any, dt: Scalar) -> Any:
+    def drift(self, state: Any, dt: Scalar) -> Any:
         """The state after motion without loads.
 
         **Arguments:** `state`; `dt`, s. **Returns:** the state.
@@ -85,7 +85,7 @@ class AbstractClump(eqx.Module):
 
     @property
     @abstractmethod
-    def share(self) -> Scalar:
+    def least_mass(self) -> Scalar:
         """The least effective mass of one sub-sphere, kg, if `CROWD` of them touch at once."""
 
 
@@ -93,7 +93,7 @@ class Clump(AbstractClump):
     """A rigid body made of sub-spheres, overlapping spheres: what touches a sub-sphere pushes the body.
 
     Where sub-spheres overlap, a grain may touch several. Each pushes as if it were alone, so the stiffness there is
-    that of as many contacts beside each other, and impacts are the more damped; the bound of friction, μ times
+    that of as many contacts in parallel, and impacts are the more damped; the bound of friction, μ times
     the sum of the pushes, is the same. The mass that a damper goes by is the body's, as for an impact at its
     centre: at a rim, walls give back a little less than `restitution`.
 
@@ -149,13 +149,13 @@ class Clump(AbstractClump):
     def load(
         self, state: RigidState, force: Float[Array, "3 p"], moment: Float[Array, "3 p"], gravity: Vec3
     ) -> Load:
-        def about(centre, force, moment):
+        def moment_about(centre, force, moment):
             return moment + jnp.cross(state.rotation @ centre, force)
 
-        torque = jax.vmap(about, in_axes=(0, 1, 1), out_axes=1)(self.centre, force, moment)
+        torque = jax.vmap(moment_about, in_axes=(0, 1, 1), out_axes=1)(self.centre, force, moment)
         return Load(jnp.sum(force, axis=1) + self.body.mass * gravity, jnp.sum(torque, axis=1))
 
-    def kicked(self, state: RigidState, load: Load, dt: Scalar) -> RigidState:
+    def kick(self, state: RigidState, load: Load, dt: Scalar) -> RigidState:
         torque = state.rotation.inverse @ load.torque
         new = (
             state.velocity + dt / self.body.mass * load.force,
@@ -163,7 +163,7 @@ class Clump(AbstractClump):
         )
         return eqx.tree_at(lambda s: (s.velocity, s.spin), state, new)
 
-    def drifted(self, state: RigidState, dt: Scalar) -> RigidState:
+    def drift(self, state: RigidState, dt: Scalar) -> RigidState:
         return free_step(self.body, state, self.wheels, dt)
 
     def energy(self, state: RigidState, gravity: Vec3) -> dict[str, Scalar]:
@@ -188,7 +188,7 @@ class Clump(AbstractClump):
         return jnp.full_like(self.body.mass, jnp.inf)
 
     @property
-    def share(self) -> Scalar:
+    def least_mass(self) -> Scalar:
         crowded = self.body.mass / max(1.0, self.radius.size / CROWD)
         # One sub-sphere alone, far from the centre of mass, may have less.
         return jnp.minimum(crowded, 1 / jnp.max(jax.vmap(self.mobility)(self.centre)))
@@ -199,10 +199,10 @@ class Clump(AbstractClump):
         It is the largest sum of a row of 1/m - [r] I⁻¹ [r], which no eigenvalue exceeds; 1/m in the centre of mass.
         """
 
-        def pushed(force):
+        def acceleration_by(force):
             return force / self.body.mass + jnp.cross(solve3(self.body.inertia, jnp.cross(point, force)), point)
 
-        rows = jax.vmap(pushed)(jnp.eye(3, dtype=point.dtype))
+        rows = jax.vmap(acceleration_by)(jnp.eye(3, dtype=point.dtype))
         return jnp.max(jnp.sum(jnp.abs(rows), axis=1))
 
 

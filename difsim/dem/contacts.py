@@ -15,10 +15,10 @@ from difsim.contact.friction import TangentialHistory
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.losses import ContactLosses
 from difsim.dem.materials import LawTable, law_of
-from difsim.dem.near import felt
+from difsim.dem.near import wall_mask
 from difsim.dem.state import PADDING, PairMemory, WallMemory
-from difsim.dem.touching import Grain, at_wall, between, closest_point, effective
-from difsim.particles.entries import Rows, taken, totals
+from difsim.dem.touching import Grain, closest_point, effective, pair_force, wall_force
+from difsim.particles.entries import Rows, gather, totals
 from difsim.particles.mapped import pair_map
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
@@ -51,7 +51,7 @@ class ContactForces(eqx.Module):
         return self.wrench[3:]
 
 
-def by_pairs(
+def pair_forces(
     laws: AbstractGrainLaw | LawTable,
     losses: ContactLosses | None,
     spheres: Grain,
@@ -69,17 +69,17 @@ def by_pairs(
 
     def contact(a, b, own):
         memory, itself, index = own
-        return between(law_of(laws, index), losses, a, b, memory, dt, itself)
+        return pair_force(law_of(laws, index), losses, a, b, memory, dt, itself)
 
     made = pair_map(contact, spheres, (memory, first == second, which), ends)
     wrench = totals(ends, (made.on_first, made.on_second))
     depth = jnp.max(made.depth, initial=0.0)
     return ContactForces(
-        wrench, depth, _too_deep(made.overlap, first), jax.tree.map(jnp.sum, made.lost)
+        wrench, depth, _find_too_deep(made.overlap, first), jax.tree.map(jnp.sum, made.lost)
     ), made.memory
 
 
-def by_walls(
+def wall_forces(
     laws: AbstractGrainLaw | LawTable,
     losses: ContactLosses | None,
     spheres: Grain,
@@ -96,7 +96,7 @@ def by_walls(
     one after the other; `which` law of a table each wall has; `dt`, s; `others`, the forces of other contacts.
     **Returns:** all forces, and the memories.
     """
-    (near,) = taken((rows,), spheres)
+    (near,) = gather((rows,), spheres)
     ends = np.cumsum([at.who.size for at in touched])[:-1]
     those = []
     for wall, at, place in zip(walls, touched, jnp.split(near.position, ends, axis=-1), strict=True):
@@ -108,7 +108,7 @@ def by_walls(
     made = _at_wall(laws, losses, index, near, depth, normal, memory, dt)
     who, inside = rows.who, rows.who != PADDING
     depth = jnp.max(made.depth, initial=0.0, where=inside)
-    too_deep = _too_deep(jnp.where(inside, made.overlap, 0.0), who)
+    too_deep = _find_too_deep(jnp.where(inside, made.overlap, 0.0), who)
     forces = ContactForces(
         totals((rows,), (made.on_first,), others=others.wrench),
         jnp.maximum(others.depth, depth),
@@ -122,7 +122,7 @@ def by_walls(
     )
 
 
-def stored(
+def stored_energies(
     laws: AbstractGrainLaw | LawTable,
     spheres: Grain,
     pairs: PairMemory,
@@ -136,7 +136,7 @@ def stored(
     **Arguments:** `laws`; `spheres`, of which the last `bodies` are parts of bodies; `pairs`; `walls`; `touched`;
     `which` law of a table each pair has, and each wall. **Returns:** the three.
     """
-    a, b = _of(spheres, pairs.first), _of(spheres, pairs.second)
+    a, b = _select(spheres, pairs.first), _select(spheres, pairs.second)
     real = pairs.first != pairs.second
     by_pair, by_wall = which
     across = _across(laws, by_pair, effective(a.radius, b.radius), _met(a, b, ~real)[1])
@@ -144,7 +144,7 @@ def stored(
     for i, wall in enumerate(walls):
         depth = spheres.radius - jax.vmap(wall.distance, in_axes=1)(spheres.position)
         index = None if by_wall is None else np.full(depth.size, by_wall[i])
-        across, at = _across(laws, index, spheres.radius, depth), felt(wall, depth.size, bodies)
+        across, at = _across(laws, index, spheres.radius, depth), wall_mask(wall, depth.size, bodies)
         each.append(jax.tree.map(lambda x: jnp.sum(x, where=at), across))  # noqa: B023
     elastic, cohesive = (reduce(add, part) for part in zip(*each, strict=True))
     memories = (at.memory for at in (pairs, *touched))
@@ -152,50 +152,50 @@ def stored(
     return {"elastic": elastic, "tangential": reduce(add, along), "cohesive": cohesive}
 
 
-def _stored_across(laws, index, radius, depth):
+def _normal_energy(laws, index, radius, depth):
     """Energy J of one contact: elastic, and of its attractions."""
     law = law_of(laws, index)
-    return law.stored(radius, depth), sum((c.energy(-depth) for c in law.cohesion), jnp.zeros_like(depth))
+    return law.stored_energy(radius, depth), sum((c.energy(-depth) for c in law.cohesion), jnp.zeros_like(depth))
 
 
-_across = jax.vmap(_stored_across, in_axes=(None, 0, 0, 0))
+_across = jax.vmap(_normal_energy, in_axes=(None, 0, 0, 0))
 
 
-def remembered_by_pairs(pairs: PairMemory, listed: Pairs) -> PairMemory:
+def remap_pairs(pairs: PairMemory, listed: Pairs) -> PairMemory:
     """The pairs of a list, with the memories of the `pairs` that there were."""
-    found = listed.carried(pairs.first, pairs.second)
+    found = listed.match(pairs.first, pairs.second)
     memory = jax.tree.map(lambda x: jnp.where(found >= 0, x[..., found], 0.0), pairs.memory)
     return PairMemory(listed.first, listed.second, memory)
 
 
-def remembered_by_walls(
+def remap_walls(
     walls: tuple[WallMemory, ...], listed: tuple[Int[Array, " _"], ...], count: int
 ) -> tuple[WallMemory, ...]:
     """The spheres (of `count`) listed at each wall, with the memories from when there were others."""
 
-    def at(old, who):
-        def carried(x):
+    def look_up(old, who):
+        def carry(x):
             # Added, not set: states of a run are filled up with entries of sphere 0 that remember nothing.
             every = jnp.zeros((*x.shape[:-1], count), x.dtype).at[..., old.who].add(x)
             return every.at[..., who].get(mode="fill", fill_value=0.0)
 
-        return WallMemory(who, jax.tree.map(carried, old.memory))
+        return WallMemory(who, jax.tree.map(carry, old.memory))
 
-    return tuple(at(old, who) for old, who in zip(walls, listed, strict=True))
-
-
-def _at_one_wall(laws, losses, index, *contact):
-    return at_wall(law_of(laws, index), losses, *contact)
+    return tuple(look_up(old, who) for old, who in zip(walls, listed, strict=True))
 
 
-_at_wall = jax.vmap(_at_one_wall, in_axes=(None, None, -1, -1, -1, -1, -1, None), out_axes=-1)
+def _wall_force(laws, losses, index, *contact):
+    return wall_force(law_of(laws, index), losses, *contact)
+
+
+_at_wall = jax.vmap(_wall_force, in_axes=(None, None, -1, -1, -1, -1, -1, None), out_axes=-1)
 _met = jax.vmap(closest_point, in_axes=-1, out_axes=-1)
 
 
-def _too_deep(overlap: Float[Array, " p"], who: Int[Array, " p"]) -> Int[Array, ""]:
+def _find_too_deep(overlap: Float[Array, " p"], who: Int[Array, " p"]) -> Int[Array, ""]:
     """A sphere whose contact is too deep for any law; -1 where there is none."""
     return jnp.max(jnp.where(overlap > TOO_DEEP, who, -1))
 
 
-def _of(many: Any, who: Int[Array, " q"]) -> Any:
+def _select(many: Any, who: Int[Array, " q"]) -> Any:
     return jax.tree.map(lambda x: x.at[..., who].get(mode="clip"), many)

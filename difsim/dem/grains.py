@@ -12,10 +12,10 @@ from difsim import safe
 from difsim.checks import numbers
 from difsim.declarations import part, quantity, rule
 from difsim.dem.clump import AbstractClump, check_state
-from difsim.dem.contacts import ContactForces, by_pairs, by_walls, remembered_by_pairs, remembered_by_walls, stored
+from difsim.dem.contacts import ContactForces, pair_forces, remap_pairs, remap_walls, stored_energies, wall_forces
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.losses import LATE, ContactLosses
-from difsim.dem.materials import LawTable, same_class
+from difsim.dem.materials import LawTable, is_same_class
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
@@ -78,7 +78,7 @@ class Grains(AbstractParticles):
         "give one that is not there the length or the pull_off 0"
     )
     def _has_laws_of_one_class(self):
-        return same_class(self._laws)
+        return is_same_class(self._laws)
 
     @property
     def mass(self) -> Float[Array, " n"]:
@@ -103,9 +103,9 @@ class Grains(AbstractParticles):
 
     @property
     def _table(self) -> AbstractGrainLaw | LawTable:
-        return LawTable.of(self._laws) if len(self._laws) > 1 else self.law
+        return LawTable.stack(self._laws) if len(self._laws) > 1 else self.law
 
-    def _which(self, pairs: PairMemory) -> tuple[Int[Array, " p"] | None, tuple[int, ...] | None]:
+    def _law_indices(self, pairs: PairMemory) -> tuple[Int[Array, " p"] | None, tuple[int, ...] | None]:
         """The place in the table of the law of each pair, and of that of each wall; none without a table."""
         if len(self._laws) == 1:
             return None, None
@@ -125,16 +125,16 @@ class Grains(AbstractParticles):
         far from the origin, and all else is float32.
 
         **Arguments:** `position` [3, n], m; `clumps`, a tuple of their states. **Returns:** the state.
-        **Raises:** ValueError unless there is one position for each grain, and as `joined`.
+        **Raises:** ValueError unless there is one position for each grain, and as `with_clumps`.
         """
         position = numbers("Grains.at_rest: position", position)
         require_last("Grains.at_rest: position", position, 3, self.radius.size)
         position = position.astype(jnp.result_type(position, self.radius))
         zero = jnp.zeros(position.shape, self.radius.dtype)
-        walls = (WallMemory.none(zero.dtype),) * len(self.walls)
-        return self.joined(GrainsState(position, zero, zero, PairMemory.none(zero.dtype), walls), clumps)
+        walls = (WallMemory.empty(zero.dtype),) * len(self.walls)
+        return self.with_clumps(GrainsState(position, zero, zero, PairMemory.empty(zero.dtype), walls), clumps)
 
-    def joined(self, state: GrainsState, clumps: Any) -> GrainsState:
+    def with_clumps(self, state: GrainsState, clumps: Any) -> GrainsState:
         """The state of the same grains with clumps that move as given.
 
         **Arguments:** `state` without clumps, such as a bed's; `clumps`, a tuple of their states. **Returns:** the
@@ -188,15 +188,15 @@ class Grains(AbstractParticles):
 
     def begin(self, time: Scalar, state: GrainsState, near: Near) -> GrainsMotion:
         # No time has passed: what the contacts remember stays.
-        state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._remapped(state, near))
+        state = eqx.tree_at(lambda s: (s.pairs, s.walls), state, self._remap(state, near))
         state, rates, lost = self._apply_contacts(state, near, jnp.zeros_like(self.density))
         return GrainsMotion(time, state, rates, {name: jnp.zeros_like(time) for name in lost})
 
     def memory(self, motion: GrainsMotion) -> Memory:
         return motion.state.pairs, motion.state.walls
 
-    def remapped_memory(self, motion: GrainsMotion, near: Near) -> Memory:
-        return self._remapped(motion.state, near)
+    def remap_memory(self, motion: GrainsMotion, near: Near) -> Memory:
+        return self._remap(motion.state, near)
 
     def with_memory(self, motion: GrainsMotion, memory: Memory) -> GrainsMotion:
         return eqx.tree_at(lambda m: (m.state.pairs, m.state.walls), motion, memory)
@@ -204,9 +204,9 @@ class Grains(AbstractParticles):
     def step(self, motion: GrainsMotion, near: Near, dt: Scalar) -> GrainsMotion:
         after = motion.time + dt
         dt = jnp.asarray(dt, motion.state.velocity.dtype)
-        kicked = self._kicked(motion.state, motion.rates, 0.5 * dt)
-        moved, rates, lost = self._apply_contacts(self._drifted(kicked, dt), near, dt)
-        end = self._kicked(moved, rates, 0.5 * dt)
+        kicked = self._kick(motion.state, motion.rates, 0.5 * dt)
+        moved, rates, lost = self._apply_contacts(self._drift(kicked, dt), near, dt)
+        end = self._kick(moved, rates, 0.5 * dt)
         for name, late in rates.late.items():
             lost[name] += dt * (motion.rates.late[name] - late)
         if lost and self.clumps:
@@ -225,7 +225,7 @@ class Grains(AbstractParticles):
         past = 0.5 * jnp.min(spheres.radius) / safe.sqrt_floored(jnp.max(_squares(spheres.velocity)))
         each = zip(self.clumps, motion.state.clumps, strict=True)
         own = (clump.stable_time_step(at) for clump, at in each)
-        sticks = (law.sticking(*contact) for law, contact in self._stiffest(motion))
+        sticks = (law.longest_sticking_step(*contact) for law, contact in self._stiffest(motion))
         lasts = self.shortest_contact(motion)
         return jnp.min(jnp.stack([lasts / PER_CONTACT, past / PER_CONTACT, *sticks, *own]))
 
@@ -249,7 +249,7 @@ class Grains(AbstractParticles):
         least = jnp.min(spheres.radius)
         fastest = jnp.max(_squares(spheres.velocity))
         speed = 2 * safe.sqrt(fastest + 2 * jnp.max(jnp.stack(pulls)) * least)
-        lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.share for clump in self.clumps)]))
+        lightest = jnp.min(jnp.stack([jnp.min(self.mass), *(clump.least_mass for clump in self.clumps)]))
         radius, mass = 0.5 * least, 0.5 * lightest
         return [(law, (radius, mass, law.deepest(radius, mass, rates.depth, speed))) for law in self._laws]
 
@@ -258,7 +258,7 @@ class Grains(AbstractParticles):
         spheres = self.spheres(motion.state)
         return one_of(~jnp.isfinite(jnp.sum(spheres.velocity + spheres.spin, axis=0)))
 
-    def outside_validity(self, motion: GrainsMotion) -> Int[Array, ""]:
+    def find_outside_validity(self, motion: GrainsMotion) -> Int[Array, ""]:
         """A sphere that is in another or in a wall by more than half of the smaller radius, -1 for none."""
         return motion.rates.too_deep
 
@@ -278,26 +278,26 @@ class Grains(AbstractParticles):
         }
         spheres = self.spheres(state)
         bodies = spheres.radius.size - self.radius.size
-        which = self._which(state.pairs)
-        own |= stored(self._table, spheres, state.pairs, self.walls, state.walls, bodies, which)
+        which = self._law_indices(state.pairs)
+        own |= stored_energies(self._table, spheres, state.pairs, self.walls, state.walls, bodies, which)
         each = zip(self.clumps, state.clumps, strict=True)
         theirs = [clump.energy(at, self.gravity) for clump, at in each]
         return {name: sum((of[name] for of in theirs if name in of), value) for name, value in own.items()}
 
-    def _remapped(self, state: GrainsState, near: Near) -> Memory:
-        walls = remembered_by_walls(state.walls, near.at_walls, near.pairs.radius.size)
-        return remembered_by_pairs(state.pairs, near.pairs), walls
+    def _remap(self, state: GrainsState, near: Near) -> Memory:
+        walls = remap_walls(state.walls, near.at_walls, near.pairs.radius.size)
+        return remap_pairs(state.pairs, near.pairs), walls
 
-    def _kicked(self, state: GrainsState, rates: Rates, dt: Scalar) -> GrainsState:
+    def _kick(self, state: GrainsState, rates: Rates, dt: Scalar) -> GrainsState:
         """The state after `dt` s of these rates without motion."""
         each = zip(self.clumps, state.clumps, rates.clumps, strict=True)
-        clumps = tuple(clump.kicked(at, load, dt) for clump, at, load in each)
+        clumps = tuple(clump.kick(at, load, dt) for clump, at, load in each)
         new = state.velocity + dt * rates.velocity, state.spin + dt * rates.spin, clumps
         return eqx.tree_at(lambda s: (s.velocity, s.spin, s.clumps), state, new)
 
-    def _drifted(self, state: GrainsState, dt: Scalar) -> GrainsState:
+    def _drift(self, state: GrainsState, dt: Scalar) -> GrainsState:
         """The state after `dt` s of free motion."""
-        clumps = tuple(clump.drifted(at, dt) for clump, at in zip(self.clumps, state.clumps, strict=True))
+        clumps = tuple(clump.drift(at, dt) for clump, at in zip(self.clumps, state.clumps, strict=True))
         return eqx.tree_at(lambda s: (s.position, s.clumps), state, (state.position + dt * state.velocity, clumps))
 
     def _release_springs(self, before: GrainsState, after: GrainsState) -> Scalar:
@@ -314,11 +314,11 @@ class Grains(AbstractParticles):
         spheres = self.spheres(state)
         # A step that is a constant is hidden from the compiler, or it would see through `optimisation_barrier`.
         dt = jnp.where(jnp.isfinite(spheres.position[0, 0]), dt, jnp.nan)
-        table, (by_pair, by_wall) = self._table, self._which(state.pairs)
-        forces, memory = by_pairs(table, self.losses, spheres, state.pairs.memory, near.pairs.ends, by_pair, dt)
+        table, (by_pair, by_wall) = self._table, self._law_indices(state.pairs)
+        forces, memory = pair_forces(table, self.losses, spheres, state.pairs.memory, near.pairs.ends, by_pair, dt)
         state = eqx.tree_at(lambda s: s.pairs.memory, state, memory)
         if self.walls:
-            forces, walls = by_walls(
+            forces, walls = wall_forces(
                 table, self.losses, spheres, self.walls, state.walls, near.by_walls, by_wall, dt, forces
             )
             state = eqx.tree_at(lambda s: s.walls, state, walls)

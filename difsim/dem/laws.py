@@ -1,7 +1,7 @@
 """Contact laws of two grains, by the effective radius and mass of the pair.
 
 Each composes the laws of `difsim.contact`: a `NormalForce` with a clipped viscous damper, and a tangential spring with
-a damper beside it.
+a parallel damper.
 """
 
 from abc import abstractmethod
@@ -64,7 +64,7 @@ class AbstractGrainLaw(eqx.Module):
         damping = ClippedDamping.from_ratio(self.damping_ratio, elastic, mass=mass)
         return NormalForce(elastic=elastic, damping=damping, regularisation=NoSmoothing())
 
-    def stored(self, radius: Scalar, depth: Scalar) -> Scalar:
+    def stored_energy(self, radius: Scalar, depth: Scalar) -> Scalar:
         """The elastic energy that the normal force has stored.
 
         **Arguments:** `radius`, m; `depth`, m. **Returns:** the energy, J.
@@ -72,7 +72,7 @@ class AbstractGrainLaw(eqx.Module):
         return self.elastic(radius).energy(safe.positive_part(depth))
 
     def shear_damping(self, radius: Scalar, mass: Scalar, stiffness: Scalar) -> Scalar:
-        """The damping c_t = √(2 (p+1)/p m* k_t) ζ beside the tangential spring, as usual in DEM codes.
+        """The damping c_t = √(2 (p+1)/p m* k_t) ζ of the tangential spring, as usual in DEM codes.
 
         The exponent p and the damping ratio ζ are those of the normal force.
 
@@ -95,7 +95,7 @@ class AbstractGrainLaw(eqx.Module):
         """
         return self.elastic(radius).duration_by_depth(mass, depth)
 
-    def sticking(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
+    def longest_sticking_step(self, radius: Scalar, mass: Scalar, depth: Scalar) -> Scalar:
         """The longest time step in which two equal spheres can stick.
 
         A step adds dt u to the spring's length x, and -dt (k x + c u) to the slip u of half a step before, with
@@ -129,7 +129,7 @@ class HertzMindlin(AbstractGrainLaw):
     cohesion: tuple[AbstractCohesion, ...] = part("tuple of attractions", default=())
 
     @classmethod
-    def between(
+    def from_materials(
         cls,
         modulus: ArrayLike | Sequence,
         poisson: ArrayLike | Sequence,

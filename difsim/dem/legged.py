@@ -56,7 +56,7 @@ class LeggedClump(AbstractClump):
     seat: Float[Array, "n 3"] = quantity(
         "m", "points in the body frame where legs are held while unloaded, with the attitude of the body"
     )
-    held: Float[Array, "n 3"] = quantity(
+    attachment: Float[Array, "n 3"] = quantity(
         "m",
         "same points from the centre of mass of each leg: where the ground pushes, in the footpad, or else the guide "
         "gives way and not the spring",
@@ -65,10 +65,10 @@ class LeggedClump(AbstractClump):
     stiffness: Scalar = quantity(
         "N/m", "stiffness k of one leg along the axis", gt=0, usual=(100, 1e7), slip="N/mm"
     )
-    across: Scalar = quantity(
+    transverse_stiffness: Scalar = quantity(
         "N/m", "stiffness of its guide across the axis", gt=0, usual=(100, 1e8), slip="N/mm", default=1e5
     )
-    turning: Scalar = quantity(
+    rotational_stiffness: Scalar = quantity(
         "N m/rad", "stiffness of its guide against turning", gt=0, usual=(10, 1e6), default=2e3
     )
     damping: Scalar = quantity(
@@ -84,9 +84,11 @@ class LeggedClump(AbstractClump):
     def _has_legs(self):
         return len(self.legs) > 0
 
-    @rule("seat of shape {seat.shape} and held of shape {held.shape}: give one point of each for each leg")
+    @rule(
+        "seat of shape {seat.shape} and attachment of shape {attachment.shape}: give one point of each for each leg"
+    )
     def _has_points_of_legs(self):
-        return len(self.legs) == self.seat.shape[0] == self.held.shape[0]
+        return len(self.legs) == self.seat.shape[0] == self.attachment.shape[0]
 
     @classmethod
     def from_lander(
@@ -119,16 +121,16 @@ class LeggedClump(AbstractClump):
         middle = np.array(footpads) - held
         # The centre of mass of all stays in the origin.
         centre = -leg_mass * middle.sum(axis=0) / mass
-        theirs = sum(_about(leg.body, at) for leg, at in zip(legs, middle, strict=True))
+        theirs = sum(_inertia_about(leg.body, at) for leg, at in zip(legs, middle, strict=True))
         inertia = np.asarray(lander.body.inertia) - theirs - mass * _shift(centre)
         body = RigidBody(jnp.asarray(mass), jnp.asarray(0.5 * (inertia + inertia.T)))
-        wheels = lander.flywheel.stored(jnp.zeros_like(lander.flywheel.momentum))
+        wheels = lander.flywheel.momentum_at(jnp.zeros_like(lander.flywheel.momentum))
         own, radius = jnp.asarray(filling.centre - centre), jnp.asarray(filling.radius)
         return cls(  # pyright: ignore[reportCallIssue]  # to pyright `radius`, which is derived, is an argument
             body=Clump(body=body, centre=own, radius=radius, wheels=wheels),
             legs=legs,
             seat=jnp.asarray(np.array(footpads) - centre),
-            held=jnp.asarray(held),
+            attachment=jnp.asarray(held),
             gear=lander.gear,
             stiffness=lander.leg_stiffness,
         )
@@ -141,7 +143,7 @@ class LeggedClump(AbstractClump):
     def _parts(self) -> tuple[Clump, ...]:
         return self.body, *self.legs
 
-    def _each(self, of: LeggedState | LeggedLoad) -> Iterator[tuple[Clump, Any]]:
+    def _pair_parts(self, of: LeggedState | LeggedLoad) -> Iterator[tuple[Clump, Any]]:
         """Pairs of the body and of each leg with what is `of` it."""
         return zip(self._parts, (of.body, *of.legs), strict=True)
 
@@ -150,26 +152,26 @@ class LeggedClump(AbstractClump):
         """The mass of body and legs, kg."""
         return sum((leg.body.mass for leg in self.legs), self.body.body.mass)
 
-    def moving(self, state: RigidState) -> LeggedState:
+    def move_rigidly(self, state: RigidState) -> LeggedState:
         """The state in which body and legs move as one rigid body, with gear and springs unloaded.
 
         **Arguments:** `state` of the body frame of `from_lander`, whose origin is the centre of mass of all.
         **Raises:** ValueError for an attitude that is not a unit quaternion.
         """
         is_valid(state)  # refuses an attitude that is no rotation
-        masses, middle = jnp.stack([leg.body.mass for leg in self.legs]), self.seat - self.held
+        masses, middle = jnp.stack([leg.body.mass for leg in self.legs]), self.seat - self.attachment
         offset = -(masses @ middle) / self.mass  # of the body from the centre of all
 
-        def carried(point):
+        def carry(point):
             at = state.point(point)
             return RigidState(at, state.velocity_at(at), state.attitude, state.spin)
 
-        legs = tuple(carried(offset + at) for at in middle)
-        return LeggedState(carried(offset), legs, self.gear.initial(len(self.legs)))
+        legs = tuple(carry(offset + at) for at in middle)
+        return LeggedState(carry(offset), legs, self.gear.initial(len(self.legs)))
 
-    def whole(self, state: LeggedState) -> tuple[Vec3, Vec3, Vec3]:
+    def total_motion(self, state: LeggedState) -> tuple[Vec3, Vec3, Vec3]:
         """The centre of mass m, its velocity m/s, and the angular momentum about it N m s, in the inertial frame."""
-        parts = list(self._each(state))
+        parts = list(self._pair_parts(state))
         centre = sum(p.body.mass * at.position for p, at in parts) / self.mass
         velocity = sum(p.body.mass * at.velocity for p, at in parts) / self.mass
         spins = (at.rotation @ (p.body.inertia @ at.spin + p.wheels) for p, at in parts)
@@ -177,13 +179,13 @@ class LeggedClump(AbstractClump):
         return centre, velocity, reduce(add, spins) + reduce(add, orbits)
 
     def spheres(self, state: LeggedState) -> Grain:
-        many = (part.spheres(at) for part, at in self._each(state))
+        many = (part.spheres(at) for part, at in self._pair_parts(state))
         return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), *many)
 
     def load(self, state: LeggedState, force, moment, gravity: Vec3) -> LeggedLoad:
         ends = np.cumsum([part.radius.size for part in self._parts])[:-1]
         forces, moments = (jnp.split(x, ends, axis=1) for x in (force, moment))
-        each = zip(self._each(state), forces, moments, strict=True)
+        each = zip(self._pair_parts(state), forces, moments, strict=True)
         on_body, *on_legs = (part.load(at, f, m, gravity) for (part, at), f, m in each)
         strokes, pushes, legs = self.gear.strokes(state.gear, len(self.legs)), [], []
         for i, (at, load) in enumerate(zip(state.legs, on_legs, strict=True)):
@@ -200,78 +202,83 @@ class LeggedClump(AbstractClump):
         The force of the leg's spring N, the point m at which the leg is held, and force N and torque N m on the leg
         there, in the inertial frame.
         """
-        point = at.point(self.held[i])
-        away, q = self._bent(i, body, at)
+        point = at.point(self.attachment[i])
+        away, q = self._deflection(i, body, at)
         rate = body.rotation.inverse @ (at.velocity_at(point) - body.velocity_at(point))
         turning = Rotation(q) @ at.spin - body.spin
-        springs = jnp.stack([self.across, self.across, self.stiffness])
+        springs = jnp.stack([self.transverse_stiffness, self.transverse_stiffness, self.stiffness])
         pushed = springs * away.at[2].add(-stroke)
         (across, rate), (about, turning) = self._guide(i, body, at)
         force = -pushed - across * rate
         # Energy 2 κ |v|², v the vector part of q: κ θ²/2 for small angles, and no root anywhere.
-        torque = -2 * self.turning * q[0] * q[1:] - about * turning
+        torque = -2 * self.rotational_stiffness * q[0] * q[1:] - about * turning
         return pushed[2], point, body.rotation @ force, body.rotation @ torque
 
     def _guide(self, i: int, body: RigidState, at: RigidState):
         """The dampers of a leg's guide: N s/m and the speed [3] m/s across the axis, N m s and the spin [3] rad/s."""
-        leg, point = self.legs[i].body, at.point(self.held[i])
+        leg, point = self.legs[i].body, at.point(self.attachment[i])
         rate = body.rotation.inverse @ (at.velocity_at(point) - body.velocity_at(point))
-        turning = Rotation(self._bent(i, body, at)[1]) @ at.spin - body.spin
+        turning = Rotation(self._deflection(i, body, at)[1]) @ at.spin - body.spin
         heaviest = jnp.max(jnp.diagonal(leg.inertia))
-        across, about = jnp.sqrt(self.across * leg.mass), jnp.sqrt(self.turning * heaviest)
-        # Along the axis a damper would be one beside the gear.
+        across, about = (
+            jnp.sqrt(self.transverse_stiffness * leg.mass),
+            jnp.sqrt(self.rotational_stiffness * heaviest),
+        )
+        # Along the axis a damper would add to that of the gear.
         return (2 * self.damping * across, rate.at[2].set(0.0)), (2 * self.damping * about, turning)
 
     def dissipation(self, state: LeggedState) -> Scalar:
         guides = (self._guide(i, state.body, at) for i, at in enumerate(state.legs))
         return reduce(add, (damping * rate @ rate for guide in guides for damping, rate in guide))
 
-    def _bent(self, i: int, body: RigidState, at: RigidState):
+    def _deflection(self, i: int, body: RigidState, at: RigidState):
         """The displacement of leg i from its seat, m, and its rotation, a quaternion, in the body frame."""
-        away = body.rotation.inverse @ (at.point(self.held[i]) - body.position) - self.seat[i]
+        away = body.rotation.inverse @ (at.point(self.attachment[i]) - body.position) - self.seat[i]
         return away, (body.rotation.inverse @ at.rotation).quaternion
 
-    def kicked(self, state: LeggedState, load: LeggedLoad, dt: Scalar) -> LeggedState:
+    def kick(self, state: LeggedState, load: LeggedLoad, dt: Scalar) -> LeggedState:
         each = zip(self.legs, state.legs, load.legs, strict=True)
-        legs = tuple(leg.kicked(at, on, dt) for leg, at, on in each)
-        return LeggedState(self.body.kicked(state.body, load.body, dt), legs, state.gear + dt * load.gear)
+        legs = tuple(leg.kick(at, on, dt) for leg, at, on in each)
+        return LeggedState(self.body.kick(state.body, load.body, dt), legs, state.gear + dt * load.gear)
 
-    def drifted(self, state: LeggedState, dt: Scalar) -> LeggedState:
-        legs = tuple(leg.drifted(at, dt) for leg, at in zip(self.legs, state.legs, strict=True))
-        return LeggedState(self.body.drifted(state.body, dt), legs, state.gear)
+    def drift(self, state: LeggedState, dt: Scalar) -> LeggedState:
+        legs = tuple(leg.drift(at, dt) for leg, at in zip(self.legs, state.legs, strict=True))
+        return LeggedState(self.body.drift(state.body, dt), legs, state.gear)
 
     def energy(self, state: LeggedState, gravity: Vec3) -> dict[str, Scalar]:
-        parts = [part.energy(at, gravity) for part, at in self._each(state)]
+        parts = [part.energy(at, gravity) for part, at in self._pair_parts(state)]
         stored = self.gear.elastic_energy(state.gear)
         strokes = self.gear.strokes(state.gear, len(self.legs))
         for i, at in enumerate(state.legs):
-            away, q = self._bent(i, state.body, at)
+            away, q = self._deflection(i, state.body, at)
             x, y, z = away
-            stored += 0.5 * self.across * (x**2 + y**2) + 0.5 * self.stiffness * (z - strokes[i]) ** 2
-            stored += 2 * self.turning * q[1:] @ q[1:]
+            stored += (
+                0.5 * self.transverse_stiffness * (x**2 + y**2) + 0.5 * self.stiffness * (z - strokes[i]) ** 2
+            )
+            stored += 2 * self.rotational_stiffness * q[1:] @ q[1:]
         total = {name: reduce(add, (of[name] for of in parts)) for name in parts[0]}
         return total | {"elastic": total["elastic"] + stored}
 
     def acceleration(self, load: LeggedLoad) -> Scalar:
-        return jnp.max(jnp.stack([part.acceleration(on) for part, on in self._each(load)]))
+        return jnp.max(jnp.stack([part.acceleration(on) for part, on in self._pair_parts(load)]))
 
     def stable_time_step(self, state: LeggedState) -> Scalar:
         def fastest(leg: Clump, held: Vec3):
             # The trace is above the largest of 1/I, by a factor of three at the most.
-            turns = self.turning * jnp.trace(rotation.inverse3(leg.body.inertia))
-            return turns + jnp.maximum(self.across, self.stiffness) * leg.mobility(held)
+            turns = self.rotational_stiffness * jnp.trace(rotation.inverse3(leg.body.inertia))
+            return turns + jnp.maximum(self.transverse_stiffness, self.stiffness) * leg.mobility(held)
 
-        def closing(gear):
+        def closing_rate(gear):
             return self.gear.rate(gear, -self.stiffness * self.gear.strokes(gear, len(self.legs)))
 
         # No rate of the gear's strokes is above the largest sum of a row.
-        eases = jnp.max(jnp.sum(jnp.abs(jax.jacfwd(closing)(state.gear)), axis=1), initial=0.0)
-        rings = jnp.sqrt(jnp.max(jnp.stack([fastest(*of) for of in zip(self.legs, self.held, strict=True)])))
+        eases = jnp.max(jnp.sum(jnp.abs(jax.jacfwd(closing_rate)(state.gear)), axis=1), initial=0.0)
+        rings = jnp.sqrt(jnp.max(jnp.stack([fastest(*of) for of in zip(self.legs, self.attachment, strict=True)])))
         return 1 / (PER_RADIAN * jnp.maximum(rings, eases))
 
     @property
-    def share(self) -> Scalar:
-        return jnp.min(jnp.stack([part.share for part in self._parts]))
+    def least_mass(self) -> Scalar:
+        return jnp.min(jnp.stack([part.least_mass for part in self._parts]))
 
 
 def _leg(hip, foot, footpad: Any, strut: float, mass: float) -> tuple[Clump, np.ndarray, np.ndarray]:
@@ -298,5 +305,5 @@ def _shift(x: np.ndarray) -> np.ndarray:
     return x @ x * np.eye(3) - np.outer(x, x)
 
 
-def _about(body: RigidBody, at: np.ndarray) -> np.ndarray:
+def _inertia_about(body: RigidBody, at: np.ndarray) -> np.ndarray:
     return np.asarray(body.inertia) + float(body.mass) * _shift(at)

@@ -30,7 +30,7 @@ class ContactLosses(eqx.Module):
 
     tag = "contact-losses"
 
-    def of_contact(
+    def contact_losses(
         self,
         law: AbstractGrainLaw,
         radius: Scalar,

@@ -13,7 +13,7 @@ from difsim.dem.laws import AbstractGrainLaw
 from difsim.typing import Scalar
 
 
-class Chosen(AbstractGrainLaw):
+class SelectedLaw(AbstractGrainLaw):
     """One law out of a `LawTable`: with the numbers of one of the laws, and its damping ratio, which is known."""
 
     tag = "chosen"
@@ -50,14 +50,14 @@ class LawTable(eqx.Module):
     ratios: Float[Array, " k"]
 
     @classmethod
-    def of(cls, laws: tuple[AbstractGrainLaw, ...]) -> "LawTable":
-        """The table of `laws`, which `same_class` has compared."""
+    def stack(cls, laws: tuple[AbstractGrainLaw, ...]) -> "LawTable":
+        """The table of `laws`, which `is_same_class` has compared."""
         return cls(jax.tree.map(lambda *x: jnp.stack(x), *laws), jnp.stack([law.damping_ratio for law in laws]))
 
-    def __getitem__(self, index: Any) -> Chosen:
+    def __getitem__(self, index: Any) -> SelectedLaw:
         law = jax.tree.map(lambda x: x[index], self.laws)
         # To pyright the numbers that are the law's are arguments too.
-        return Chosen(law=law, damping_ratio=self.ratios[index])  # pyright: ignore[reportCallIssue]
+        return SelectedLaw(law=law, damping_ratio=self.ratios[index])  # pyright: ignore[reportCallIssue]
 
 
 def law_of(laws: AbstractGrainLaw | LawTable, index: Int[Array, ""] | None) -> AbstractGrainLaw:
@@ -65,6 +65,6 @@ def law_of(laws: AbstractGrainLaw | LawTable, index: Int[Array, ""] | None) -> A
     return laws if isinstance(laws, AbstractGrainLaw) else laws[index]
 
 
-def same_class(laws: tuple[Any, ...]) -> bool:
+def is_same_class(laws: tuple[Any, ...]) -> bool:
     """Whether laws differ in their numbers only: of one class, with resistances and attractions of one class."""
     return len({jax.tree.structure(law) for law in laws}) == 1

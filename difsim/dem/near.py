@@ -26,7 +26,7 @@ class GrainWall(AbstractSDF):
         return self.sdf.distance(x)
 
 
-def felt(wall: AbstractSDF, count: int, bodies: int) -> Bool[np.ndarray, " n"]:
+def wall_mask(wall: AbstractSDF, count: int, bodies: int) -> Bool[np.ndarray, " n"]:
     """The mask [count] of spheres on which a wall acts; the last `bodies` of them are parts of bodies."""
     return np.arange(count) < (count - bodies if isinstance(wall, GrainWall) else count)
 
@@ -60,12 +60,12 @@ class Near(eqx.Module):
         there.
         """
         pairs = Pairs.allocate(position, radius, gap, skin, slack, body)
-        counts = [int(jnp.sum(eqx.filter_jit(_by)(pairs, wall, jnp.asarray(position)))) for wall in walls]
+        counts = [int(jnp.sum(eqx.filter_jit(_near_wall)(pairs, wall, jnp.asarray(position)))) for wall in walls]
         rooms = tuple(jnp.zeros(1 + int(np.ceil(LAYERED * slack * count)), jnp.int32) for count in counts)
-        rows = Rows.of(sum(room.size for room in rooms), (position.shape[1],))
+        rows = Rows.empty(sum(room.size for room in rooms), (position.shape[1],))
         # A grain is once at each wall.
         rows = eqx.tree_at(lambda s: s.ranks, rows, (jnp.arange(len(walls), dtype=jnp.int32),))
-        return eqx.filter_jit(Near._filled)(cls(pairs, walls, rooms, rows, pairs.overflow), jnp.asarray(position))
+        return eqx.filter_jit(Near._fill)(cls(pairs, walls, rooms, rows, pairs.overflow), jnp.asarray(position))
 
     @property
     def count(self) -> int:
@@ -76,25 +76,25 @@ class Near(eqx.Module):
         """Whether a grain has moved too far for the list."""
         return self.pairs.is_stale(position)
 
-    def made(self, position: Float[Array, "3 n"]) -> "Near":
+    def rebuild(self, position: Float[Array, "3 n"]) -> "Near":
         """The list made again. Its overflow stays once it is set."""
-        return eqx.tree_at(lambda s: s.pairs, self, self.pairs.made(position))._filled(position)
+        return eqx.tree_at(lambda s: s.pairs, self, self.pairs.rebuild(position))._fill(position)
 
-    def _filled(self, position: Float[Array, "3 n"]) -> "Near":
+    def _fill(self, position: Float[Array, "3 n"]) -> "Near":
         position = jax.lax.stop_gradient(position)
         overflow, at_walls = self.overflow | self.pairs.overflow, []
         for wall, room in zip(self.walls, self.at_walls, strict=True):
-            by = _by(self.pairs, wall, position)
+            by = _near_wall(self.pairs, wall, position)
             at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=PADDING)[0].astype(jnp.int32))
             overflow |= jnp.sum(by) > room.shape[0]
         rows = self.by_walls
         if at_walls:
             who = jnp.concatenate(at_walls)
-            rows, _ = rows.made(who, who != PADDING)
+            rows, _ = rows.rebuild(who, who != PADDING)
         return eqx.tree_at(lambda s: (s.at_walls, s.by_walls, s.overflow), self, (tuple(at_walls), rows, overflow))
 
 
-def _by(pairs: Pairs, wall: AbstractSDF, position: Float[Array, "3 n"]) -> Bool[Array, " n"]:
+def _near_wall(pairs: Pairs, wall: AbstractSDF, position: Float[Array, "3 n"]) -> Bool[Array, " n"]:
     """The mask [n] of grains that may touch the wall until the list is stale."""
     away = jax.vmap(wall.distance, in_axes=1)(position) - pairs.radius
-    return (away <= pairs.gap + pairs.near.skin) & felt(wall, away.size, pairs.body.size)
+    return (away <= pairs.gap + pairs.near.skin) & wall_mask(wall, away.size, pairs.body.size)

@@ -21,10 +21,10 @@ class PairMemory(eqx.Module):
     memory: TangentialHistory
 
     @classmethod
-    def none(cls, dtype: Any) -> "PairMemory":
+    def empty(cls, dtype: Any) -> "PairMemory":
         """The memory of grains that have not touched."""
         nobody = jnp.zeros(1, jnp.int32)
-        return cls(nobody, nobody, TangentialHistory.none(1, dtype=dtype))
+        return cls(nobody, nobody, TangentialHistory.zeros(1, dtype=dtype))
 
 
 class WallMemory(eqx.Module):
@@ -34,9 +34,9 @@ class WallMemory(eqx.Module):
     memory: TangentialHistory
 
     @classmethod
-    def none(cls, dtype: Any) -> "WallMemory":
+    def empty(cls, dtype: Any) -> "WallMemory":
         """The memory of a wall that none has touched."""
-        return cls(jnp.full(1, PADDING, jnp.int32), TangentialHistory.none(1, dtype=dtype))
+        return cls(jnp.full(1, PADDING, jnp.int32), TangentialHistory.zeros(1, dtype=dtype))
 
 
 class GrainsState(eqx.Module):

@@ -40,7 +40,7 @@ class ContactForce(eqx.Module):
     lost: dict[str, Float[Array, "*n"]]
 
 
-def between(
+def pair_force(
     law: AbstractGrainLaw,
     losses: ContactLosses | None,
     a: Grain,
@@ -81,7 +81,7 @@ def effective(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"
     return a * b / (a + b)
 
 
-def at_wall(
+def wall_force(
     law: AbstractGrainLaw,
     losses: ContactLosses | None,
     a: Grain,
@@ -120,7 +120,7 @@ def _compose_force(law, losses, radius, mass, depth, normal, velocity, spin, mem
     lost = {}
     if losses is not None:
         memories, rolling = (memory, after), -dot(turning, spin)
-        lost = losses.of_contact(law, radius, mass, depth, rate, slip, memories, rolling, dt)
+        lost = losses.contact_losses(law, radius, mass, depth, rate, slip, memories, rolling, dt)
     return (normal_force - pull) * normal + across, cross(normal, across), turning, after, lost
 
 

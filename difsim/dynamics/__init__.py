@@ -2,13 +2,13 @@
 
 from difsim.dynamics.bouncing import Bouncer, HardBody, HardState, PointState
 from difsim.dynamics.colliding import TwoBalls, TwoBallState
-from difsim.dynamics.flight import Backward, Flight, FlightState, InertialFlight
+from difsim.dynamics.flight import Flight, FlightState, InertialFlight, TimeReversed
 from difsim.dynamics.hopper import Hopper
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.pair import Pair, PairState
 from difsim.dynamics.pair_compliant import CompliantPair
 from difsim.dynamics.pair_hard import HardPair
-from difsim.dynamics.pair_smooth import Calibrated, SmoothPair
+from difsim.dynamics.pair_smooth import CalibratedNormal, SmoothPair
 from difsim.dynamics.touchdown import Touchdown
 from difsim.dynamics.wheel import TorqueProfile, Wheeled
 
@@ -16,9 +16,8 @@ __all__ = [
     "AbstractImpactModel",
     "AbstractModel",
     "Approach",
-    "Backward",
     "Bouncer",
-    "Calibrated",
+    "CalibratedNormal",
     "CompliantPair",
     "Flight",
     "FlightState",
@@ -31,6 +30,7 @@ __all__ = [
     "PairState",
     "PointState",
     "SmoothPair",
+    "TimeReversed",
     "TorqueProfile",
     "Touchdown",
     "TwoBallState",

@@ -13,9 +13,9 @@ from difsim.contact import Newton
 from difsim.contact.impact import AbstractImpact
 from difsim.contact.outline import AbstractOutline
 from difsim.declarations import part, quantity, rule, variable
-from difsim.dynamics.hard import AbstractHardModel, Accelerated, Meeting
+from difsim.dynamics.hard import AbstractHardModel, AcceleratingPoint, ClosestPoint
 from difsim.dynamics.model import Approach, motion_units
-from difsim.dynamics.splitting import apart
+from difsim.dynamics.splitting import prevent_fusion
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -37,7 +37,7 @@ class PointState(eqx.Module):
     position: Vec3 = variable("m", "position x")
     velocity: Vec3 = variable("m/s", "velocity v", default=(0.0, 0.0, 0.0))
     phase: Scalar = variable("", "phase of the contact, a `Phase`", default=0.0)
-    heading: Vec3 = variable("", "direction ĥ of the slip while it slides", default=(0.0, 0.0, 0.0))
+    slip_direction: Vec3 = variable("", "direction ĥ of the slip while it slides", default=(0.0, 0.0, 0.0))
 
 
 class Bouncer(AbstractHardModel):
@@ -62,11 +62,11 @@ class Bouncer(AbstractHardModel):
             position=state.velocity,
             velocity=self.gravity.acceleration(state.position),
             phase=jnp.zeros_like(state.phase),
-            heading=jnp.zeros_like(state.heading),
+            slip_direction=jnp.zeros_like(state.slip_direction),
         )
 
     def closest_point(self, state):
-        return Meeting(
+        return ClosestPoint(
             gap=self.surface.distance(state.position),
             normal=self.surface.normal(state.position),
             velocity=state.velocity,
@@ -74,13 +74,13 @@ class Bouncer(AbstractHardModel):
             speed=jnp.zeros_like(state.phase),
         )
 
-    def pushed(self, state, rate, force):
+    def apply_force(self, state, rate, force):
         return eqx.tree_at(lambda r: r.velocity, rate, rate.velocity + force)
 
-    def struck(self, state, impulse):
+    def apply_impulse(self, state, impulse):
         return eqx.tree_at(lambda s: s.velocity, state, state.velocity + impulse)
 
-    def shifted(self, state, shift):
+    def translate(self, state, shift):
         return eqx.tree_at(lambda s: s.position, state, state.position + shift)
 
     def approach(self, t, state):
@@ -90,7 +90,7 @@ class Bouncer(AbstractHardModel):
             safe.norm(state.position),
             safe.norm(state.velocity),
             safe.norm(free.velocity),
-            *self.ahead(state, free),
+            *self.look_ahead(state, free),
         )
 
     def scales(self, t, state):
@@ -104,7 +104,7 @@ class Bouncer(AbstractHardModel):
             position=units.length * ones,
             velocity=units.speed * ones,
             phase=jnp.asarray(1.0),
-            heading=ones,
+            slip_direction=ones,
         )
 
     def energy(self, t, state):
@@ -119,7 +119,7 @@ class HardState(eqx.Module):
 
     body: RigidState = part("motion of the body")
     phase: Scalar = variable("", "phase of the contact, a `Phase`", default=0.0)
-    heading: Vec3 = variable("", "direction ĥ of the slip while it slides", default=(0.0, 0.0, 0.0))
+    slip_direction: Vec3 = variable("", "direction ĥ of the slip while it slides", default=(0.0, 0.0, 0.0))
 
 
 class HardBody(AbstractHardModel):
@@ -147,12 +147,12 @@ class HardBody(AbstractHardModel):
         return HardState(
             body=self.body.derivative(body, weight, jnp.zeros(3), jnp.zeros(3)),
             phase=jnp.zeros_like(state.phase),
-            heading=jnp.zeros_like(state.heading),
+            slip_direction=jnp.zeros_like(state.slip_direction),
         )
 
     def closest_point(self, state):
         body, (arm, gap) = state.body, self._nearest(state.body)
-        return Meeting(
+        return ClosestPoint(
             gap=gap,
             normal=self.surface.normal(body.position + arm),
             velocity=body.velocity + jnp.cross(body.rotation @ body.spin, arm),
@@ -160,17 +160,19 @@ class HardBody(AbstractHardModel):
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.outline.radius,
         )
 
-    def pushed(self, state, rate, force):
-        return self._added(rate, state.body, force)
+    def apply_force(self, state, rate, force):
+        return self._add_response(rate, state.body, force)
 
     def impact(self, t, state):
         # Impact and flight as one function take twice as long to compile.
-        return super().impact(t, eqx.tree_at(lambda s: s.body.position, state, apart(state.body.position)))
+        return super().impact(
+            t, eqx.tree_at(lambda s: s.body.position, state, prevent_fusion(state.body.position))
+        )
 
-    def struck(self, state, impulse):
-        return self._added(state, state.body, impulse)
+    def apply_impulse(self, state, impulse):
+        return self._add_response(state, state.body, impulse)
 
-    def shifted(self, state, shift):
+    def translate(self, state, shift):
         return eqx.tree_at(lambda s: s.body.position, state, state.body.position + shift)
 
     def approach(self, t, state):
@@ -181,7 +183,7 @@ class HardBody(AbstractHardModel):
             safe.norm(body.position) + reach,
             safe.norm(body.velocity) + spin * reach,
             safe.norm(free.body.velocity) + spin**2 * reach,
-            *self.ahead(state, free),
+            *self.look_ahead(state, free),
         )
 
     def scales(self, t, state):
@@ -203,16 +205,16 @@ class HardBody(AbstractHardModel):
         i = jnp.argmin(jax.lax.stop_gradient(gaps))
         return arms[i], gaps[i]
 
-    def _added(self, to, body, impulse):
+    def _add_response(self, to, body, impulse):
         """A state, or its rate, with what an impulse, or a force, at the nearest point adds."""
-        v, spin = self.body.gained(body, self._nearest(body)[0], impulse)
+        v, spin = self.body.velocity_changes(body, self._nearest(body)[0], impulse)
         return eqx.tree_at(
             lambda s: (s.body.velocity, s.body.spin), to, (to.body.velocity + v, to.body.spin + spin)
         )
 
 
 def hard_approach(
-    phase: Scalar, place: Scalar, speed: Scalar, acceleration: Scalar, here: Accelerated, longest: Scalar
+    phase: Scalar, place: Scalar, speed: Scalar, acceleration: Scalar, here: AcceleratingPoint, longest: Scalar
 ) -> Approach:
     """The bounds on a step near a hard contact, for the step guard.
 

@@ -41,11 +41,11 @@ class TwoBalls(AbstractImpactModel):
     def boundary(self, t, state):
         return safe.norm(state.position[1] - state.position[0]) - jnp.sum(self.radius)
 
-    def closing(self, t, state):
+    def closing_speed(self, t, state):
         return -jnp.dot(safe.unit(state.position[1] - state.position[0]), state.velocity[1] - state.velocity[0])
 
-    def lies(self, t, state):
-        return (self.boundary(t, state) <= 0) & (self.closing(t, state) >= 0)
+    def is_in_contact(self, t, state):
+        return (self.boundary(t, state) <= 0) & (self.closing_speed(t, state) >= 0)
 
     def impact(self, t, state):
         # From ball 0 to ball 1, which takes the part of the body; ball 0 is its ground.

@@ -159,7 +159,7 @@ class InertialFlight(AbstractModel):
         return self.body.energy(t, self.to_body(t, state))
 
 
-class Backward(AbstractModel):
+class TimeReversed(AbstractModel):
     """Any model with reversed time: τ = -t grows, so its solutions go from later states to earlier ones.
 
     It recovers the past of a model without losses of energy by friction or impacts.

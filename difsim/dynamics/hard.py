@@ -14,7 +14,7 @@ Rebounds that become smaller would accumulate without end. Therefore an impact w
 
 A sliding point turns faster as it slows down: under a force across the slip, the direction of the slip changes at a
 rate proportional to 1/|slip|, so that it follows a power of the remaining time. The steps shrink with that time
-(`ahead`). A slide whose slip becomes negligible (`least_slip`) has stopped, or it turns back (`turning`).
+(`look_ahead`). A slide whose slip becomes negligible (`least_slip`) has stopped, or it turns back (`turning`).
 
 Without friction nothing stops a slip: a point on the ground always slides, also one without slip, and its heading is
 not needed.
@@ -30,7 +30,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from difsim import safe
-from difsim.contact.impact import AbstractImpact, hold
+from difsim.contact.impact import AbstractImpact, rest_force
 from difsim.dynamics.model import AbstractForcedModel, AbstractImpactModel
 from difsim.dynamics.turning import FASTER, turn_back
 from difsim.rotation import solve3
@@ -55,7 +55,7 @@ LEAST_GAIN = 1e-9  # of how fast slip against the slope falls: less is held by f
 SHRINK = 0.25  # the longest step, as a share of the time in which the slip would stop or reverse
 
 
-class Meeting(eqx.Module):
+class ClosestPoint(eqx.Module):
     """The point at which body and ground are nearest to each other, and its motion.
 
     `gap` m; `normal` n̂ [3] out of the ground; `velocity` u [3] m/s of the body's material at the point, relative to
@@ -73,7 +73,7 @@ class Meeting(eqx.Module):
 class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
     """A body that flies, and touches the ground at one point at a time.
 
-    Its state contains, beside the motion, `phase` (a `Phase`) and `heading` [3], the direction ĥ of the slip
+    Its state contains, with the motion, `phase` (a `Phase`) and `slip_direction` [3], the direction ĥ of the slip
     during sliding. The heading is a state with its own rate, because the direction of the slip velocity has no
     derivative where the slip stops.
     """
@@ -86,54 +86,54 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         """The rate of the state in free flight. **Arguments:** `t`, s; `state`. **Returns:** d state/dt."""
 
     @abstractmethod
-    def closest_point(self, state: Any) -> Meeting:
+    def closest_point(self, state: Any) -> ClosestPoint:
         """The point at which body and ground are nearest to each other."""
 
     @abstractmethod
-    def pushed(self, state: Any, rate: Any, force: Vec3) -> Any:
+    def apply_force(self, state: Any, rate: Any, force: Vec3) -> Any:
         """Add the effect of a force at the nearest point to the rate of the state.
 
         **Arguments:** `state`; `rate`, without the force; `force` [3], N. **Returns:** the rate with the force.
         """
 
     @abstractmethod
-    def struck(self, state: Any, impulse: Vec3) -> Any:
+    def apply_impulse(self, state: Any, impulse: Vec3) -> Any:
         """Add an impulse at the nearest point to the momenta of the state.
 
         **Arguments:** `state`; `impulse` [3], N s. **Returns:** the state after the impulse.
         """
 
     @abstractmethod
-    def shifted(self, state: Any, shift: Vec3) -> Any:
+    def translate(self, state: Any, shift: Vec3) -> Any:
         """Translate the state. **Arguments:** `state`; `shift` [3], m. **Returns:** the state at its new position."""
 
     def rates(self, t, state):
         free = self.flight(t, state)
-        here = self._here(state, free)
+        here = self._accelerating_point(state, free)
         sliding, sticking = state.phase == Phase.SLIDING, state.phase == Phase.STICKING
-        h, u = self._heading(state, here), here.velocity
-        force = jnp.where(sliding, here.slides(h, self.law.friction), 0.0)
-        force = jnp.where(sticking, here.sticks(), force)
+        h, u = self._slip_direction(state, here), here.velocity
+        force = jnp.where(sliding, here.sliding_force(h, self.law.friction), 0.0)
+        force = jnp.where(sticking, here.sticking_force(), force)
         # The force keeps n̂·u = 0 along the ground, so that the part of u' normal to ĥ turns the slip.
         change = here.acceleration + here.response @ force
         turn = safe.divide(change - jnp.dot(h, change) * h, jnp.broadcast_to(jnp.dot(h, u), (3,)))
         rate = eqx.tree_at(
-            lambda r: (r.phase, r.heading),
-            self.pushed(state, free, force),
+            lambda r: (r.phase, r.slip_direction),
+            self.apply_force(state, free, force),
             (jnp.zeros_like(state.phase), jnp.where(sliding & self._rubs, turn, 0.0)),
         )
         return rate, {"contact": -jnp.dot(force, u)}
 
     def boundary(self, t, state):
-        here = self._here(state, self.flight(t, state))
-        left = safe.least(self._left(state, here))
+        here = self._accelerating_point(state, self.flight(t, state))
+        left = safe.least(self._slip_and_pull(state, here))
         # The margin is an acceleration, so that a root found to 1e-12 is equally accurate for any mass.
         margin = here.margin(self.law.friction) * jnp.trace(here.response)
         grounded = jnp.where(state.phase == Phase.SLIDING, left, margin)
         return jnp.where(state.phase == Phase.FLIGHT, here.gap, grounded)
 
     def impact(self, t, state):
-        before = self._here(state, self.flight(t, state))
+        before = self._accelerating_point(state, self.flight(t, state))
         n, u, W, μ = before.normal, before.velocity, before.response, self.law.friction
         flying, sliding, sticking = (state.phase == phase for phase in Phase)
 
@@ -148,40 +148,44 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         # Where the slip has stopped, its rounding error is removed. Sliding that started with less than the least
         # slip would begin beyond its own end, which no root search would find.
         small = jnp.dot(slip, slip) <= before.least_slip(self.rest_height) ** 2
-        stops = (flying & low & (hit.stopped | small)) | (sliding & (jnp.argmin(self._left(state, before)) == 0))
+        stops = (flying & low & (hit.stopped | small)) | (
+            sliding & (jnp.argmin(self._slip_and_pull(state, before)) == 0)
+        )
         stops = stops & self._rubs
-        halted = self.struck(state, -solve3(W, u))
-        rest = self._here(halted, self.flight(t, halted))
-        held = hold(W, n, rest.acceleration, μ)
+        halted = self.apply_impulse(state, -solve3(W, u))
+        rest = self._accelerating_point(halted, self.flight(t, halted))
+        held = rest_force(W, n, rest.acceleration, μ)
         # Slip that begins from rest is 0, and has the derivative of a slide along its heading: a start that is moved
         # in time or pushed that way has slipped by then.
-        begins = jnp.where(flying, self._beginning_slip(W, n, u, held.heading), 0.0)
+        begins = jnp.where(flying, self._beginning_slip(W, n, u, held.slip_direction), 0.0)
         turns = sliding & stops & ~held.sticks
-        back = self._slip_after_turn(rest, state.heading, held.heading, turns)
+        back = self._slip_after_turn(rest, state.slip_direction, held.slip_direction, turns)
         begins = jnp.where(turns, before.least_slip(self.rest_height) * back, begins)
         begins = jnp.where(held.sticks, 0.0, begins)
         impulse = jnp.where(stops, -solve3(W, u - begins), jnp.where(flying, hit.total, 0.0))
         # The time of impact is known to 1e-12 s, so that the gap may be -1e-12 m: without the shift a hop lower than
         # this would begin below the ground.
-        state = self.shifted(self.struck(state, impulse), -before.gap * n)
+        state = self.translate(self.apply_impulse(state, impulse), -before.gap * n)
 
         # A point without slip sticks or begins to slide. A sticking point slides once friction reaches its bound.
-        force = before.sticks()
+        force = before.sticking_force()
         push = jnp.dot(n, force)
         phase = jnp.where(stops, jnp.where(held.sticks, Phase.STICKING, Phase.SLIDING), Phase.FLIGHT)
         phase = jnp.where((flying & low & ~stops) | (sticking & (push > 0)), Phase.SLIDING, phase)
-        onward = jnp.where(turns, safe.unit(back), held.heading)
+        onward = jnp.where(turns, safe.unit(back), held.slip_direction)
         heading = jnp.where(stops, onward, jnp.where(sticking, safe.unit(push * n - force), safe.unit(slip)))
         heading = jnp.where((phase == Phase.SLIDING) & self._rubs, heading, 0.0)
-        state = eqx.tree_at(lambda s: (s.phase, s.heading), state, (phase.astype(state.phase.dtype), heading))
+        state = eqx.tree_at(
+            lambda s: (s.phase, s.slip_direction), state, (phase.astype(state.phase.dtype), heading)
+        )
         return state, {"contact": -jnp.dot(impulse, u + 0.5 * W @ impulse)}
 
-    def closing(self, t, state):
+    def closing_speed(self, t, state):
         met = self.closest_point(state)
         return -jnp.dot(met.normal, met.velocity)
 
-    def lies(self, t, state):
-        here = self._here(state, self.flight(t, state))
+    def is_in_contact(self, t, state):
+        here = self._accelerating_point(state, self.flight(t, state))
         rise = jnp.dot(here.normal, here.velocity)
         # On a slope, rounding turns a velocity along the ground into one off the ground: so low a hop does not count.
         landed = (state.phase == Phase.FLIGHT) & (here.gap <= 0) & ((rise <= 0) | self._is_low(here, rise))
@@ -194,14 +198,16 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         slip = jnp.dot(heading, velocity + push * (response @ along))
         return (slip - jax.lax.stop_gradient(slip)) * jax.lax.stop_gradient(heading)
 
-    def _slip_after_turn(self, rest: "Accelerated", heading: Vec3, onward: Vec3, turns: Bool[Array, ""]) -> Vec3:
+    def _slip_after_turn(
+        self, rest: "AcceleratingPoint", heading: Vec3, onward: Vec3, turns: Bool[Array, ""]
+    ) -> Vec3:
         """The slip, in least slips, of a slide that has turned back, where a point slides `onward` from rest.
 
         Its derivative is less by what the slip grows in the time of the turn, which has passed at once.
         """
 
         def rate(way):
-            return jnp.dot(onward, rest.acceleration + rest.response @ rest.slides(way, self.law.friction))
+            return jnp.dot(onward, rest.acceleration + rest.response @ rest.sliding_force(way, self.law.friction))
 
         braking = jnp.where(turns, rate(-onward), 1.0)
         gain = jnp.where(turns, jnp.clip(rate(onward), LEAST_GAIN * braking, braking), 1.0)
@@ -215,52 +221,54 @@ class AbstractHardModel(AbstractForcedModel, AbstractImpactModel):
         """Whether there is friction."""
         return self.law.friction > 0
 
-    def _heading(self, state: Any, here: "Accelerated") -> Vec3:
+    def _slip_direction(self, state: Any, here: "AcceleratingPoint") -> Vec3:
         """The direction ĥ of the slip.
 
         The state's is normalised here: a rounding error of its length would grow as |slip| to the power -2. Without
         friction ĥ has no effect but on the derivative by friction, and follows from the velocity, from rest from the
         acceleration.
         """
-        change = here.acceleration + here.response @ here.slides(jnp.zeros(3), self.law.friction)
+        change = here.acceleration + here.response @ here.sliding_force(jnp.zeros(3), self.law.friction)
         slip, pull = (v - jnp.dot(here.normal, v) * here.normal for v in (here.velocity, change))
         follows = safe.unit(slip + UNSEEN * here.least_slip(self.rest_height) * safe.unit(pull))
-        return jnp.where(self._rubs, safe.unit(state.heading), jax.lax.stop_gradient(follows))
+        return jnp.where(self._rubs, safe.unit(state.slip_direction), jax.lax.stop_gradient(follows))
 
-    def _left(self, state: Any, here: "Accelerated") -> Float[Array, "2"]:
+    def _slip_and_pull(self, state: Any, here: "AcceleratingPoint") -> Float[Array, "2"]:
         """The slip along the heading above the least slip, m/s, and the pull to the ground, m/s².
 
         Sliding ends when either of the two falls to zero; without friction when the pull does.
         """
-        slip = jnp.dot(state.heading, here.velocity) - here.least_slip(self.rest_height)
+        slip = jnp.dot(state.slip_direction, here.velocity) - here.least_slip(self.rest_height)
         return jnp.stack([jnp.where(self._rubs, slip, jnp.inf), -here.away])
 
-    def _is_low(self, here: "Accelerated", rise: Scalar) -> Bool[Array, ""]:
+    def _is_low(self, here: "AcceleratingPoint", rise: Scalar) -> Bool[Array, ""]:
         """Whether a hop with the speed `rise` m/s off the ground stays below the rest height."""
         return (here.away < 0) & (rise**2 <= -2 * here.away * self.rest_height)
 
-    def _here(self, state: Any, free: Any) -> "Accelerated":
+    def _accelerating_point(self, state: Any, free: Any) -> "AcceleratingPoint":
         def motion(state):
             meeting = self.closest_point(state)
             return (meeting.velocity, jnp.dot(meeting.normal, meeting.velocity)), meeting
 
         _, (acceleration, away), met = jax.jvp(motion, (state,), (free,), has_aux=True)
-        return Accelerated(met.gap, met.normal, met.velocity, met.response, met.speed, acceleration, away)
+        return AcceleratingPoint(met.gap, met.normal, met.velocity, met.response, met.speed, acceleration, away)
 
-    def ahead(self, state: Any, free: Any) -> tuple["Accelerated", Scalar]:
+    def look_ahead(self, state: Any, free: Any) -> tuple["AcceleratingPoint", Scalar]:
         """The nearest point with its accelerations, and the longest step during sliding.
 
         **Arguments:** `state`; `free`, its rate in free flight. **Returns:** the point; the step, s (inf in the other
         phases).
         """
-        here = self._here(state, free)
-        change = safe.norm(here.acceleration + here.response @ here.slides(state.heading, self.law.friction))
-        slip = jnp.maximum(jnp.dot(state.heading, here.velocity), here.least_slip(self.rest_height))
+        here = self._accelerating_point(state, free)
+        change = safe.norm(
+            here.acceleration + here.response @ here.sliding_force(state.slip_direction, self.law.friction)
+        )
+        slip = jnp.maximum(jnp.dot(state.slip_direction, here.velocity), here.least_slip(self.rest_height))
         longest = jnp.where(change > 0, SHRINK * safe.divide(slip, change), jnp.inf)
         return here, jnp.where((state.phase == Phase.SLIDING) & self._rubs, longest, jnp.inf)
 
 
-class Accelerated(Meeting):
+class AcceleratingPoint(ClosestPoint):
     """A meeting with its accelerations in free flight.
 
     `acceleration` u' [3] m/s²; `away` (n̂·u)' = n̂·u' + n̂'·u m/s², whose second term comes from the curvature of the
@@ -271,15 +279,15 @@ class Accelerated(Meeting):
     acceleration: Vec3
     away: Scalar
 
-    def slides(self, heading: Vec3, friction: Scalar) -> Vec3:
+    def sliding_force(self, slip_direction: Vec3, friction: Scalar) -> Vec3:
         """The contact force on a sliding point.
 
-        **Arguments:** `heading` ĥ [3]; `friction` μ. **Returns:** the force [3], N.
+        **Arguments:** `slip_direction` ĥ [3]; `friction` μ. **Returns:** the force [3], N.
         """
-        along = self.normal - friction * heading
+        along = self.normal - friction * slip_direction
         return safe.divide(-self.away, jnp.dot(self.normal, self.response @ along)) * along
 
-    def sticks(self) -> Vec3:
+    def sticking_force(self) -> Vec3:
         """The contact force [3] N on a sticking point."""
         return -solve3(self.response, self.acceleration)
 
@@ -294,6 +302,6 @@ class Accelerated(Meeting):
 
     def margin(self, friction: Scalar) -> Scalar:
         """The friction μ N - |F_t|, N, that a sticking point has in reserve."""
-        force = self.sticks()
+        force = self.sticking_force()
         push = jnp.dot(self.normal, force)
         return friction * push - safe.norm(force - push * self.normal)

@@ -10,7 +10,7 @@ from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState
 from difsim.body.rigid import rigid_scales
 from difsim.contact import SurfaceContact
-from difsim.contact.contact_points import Moving
+from difsim.contact.contact_points import BodyMotion
 from difsim.contact.surface import Wrench
 from difsim.declarations import is_valid, part, quantity, quaternion, rule, variable
 from difsim.dynamics.flight import TWICE, greatest_acceleration, relative_acceleration
@@ -80,13 +80,13 @@ class Hopper(AbstractForcedModel):
     def rates(self, t, state):
         return self.rate_with_contact(state, self.free(state.body))
 
-    def free(self, body: RigidState) -> Moving:
+    def free(self, body: RigidState) -> BodyMotion:
         """The body with its accelerations in flight, in the target's frame."""
         turn = body.rotation.as_matrix()
         inertia = rotation.turned3(turn, self.body.inertia)
         spin = rotation.times3(turn, body.spin)
         whole = spin + self.omega
-        return Moving(
+        return BodyMotion(
             centre=body.position,
             velocity=body.velocity,
             spin=spin,
@@ -97,7 +97,7 @@ class Hopper(AbstractForcedModel):
             spin_rate=rotation.spin_rate(inertia, whole) - jnp.cross(self.omega, whole),
         )
 
-    def rate_with_contact(self, state: HopperState, free: Moving) -> tuple[HopperState, dict[str, Scalar]]:
+    def rate_with_contact(self, state: HopperState, free: BodyMotion) -> tuple[HopperState, dict[str, Scalar]]:
         """The rate of the state with contact, and the power that the contact takes.
 
         **Arguments:** `state`; `free`, the body with its accelerations without contact. **Returns:** the rate, and W
@@ -105,7 +105,7 @@ class Hopper(AbstractForcedModel):
         """
         body, turn = state.body, state.body.rotation.as_matrix()
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
-        with_contact = free.accelerated(touch.force, touch.torque)
+        with_contact = free.accelerate(touch.force, touch.torque)
         rate = HopperState(
             body=RigidState(
                 position=body.velocity,

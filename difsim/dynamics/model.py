@@ -54,7 +54,7 @@ class AbstractModel(eqx.Module):
 
         **Arguments:** `t`, s; `state`. **Returns:** W by name.
 
-        `simulate` integrates it beside the state, so that a state needs no accounts. By default there is none.
+        `simulate` integrates it with the state, so that a state needs no accounts. By default there is none.
         """
         return {}
 
@@ -135,14 +135,14 @@ class AbstractImpactModel(AbstractModel):
         """
 
     @abstractmethod
-    def closing(self, t: Scalar, state: Any) -> Scalar:
+    def closing_speed(self, t: Scalar, state: Any) -> Scalar:
         """The speed, m/s, at which the nearest material of body and ground comes together; negative as it parts.
 
         **Arguments:** `t`, s; `state`. **Returns:** the speed.
         """
 
     @abstractmethod
-    def lies(self, t: Scalar, state: Any) -> Bool[Array, ""]:
+    def is_in_contact(self, t: Scalar, state: Any) -> Bool[Array, ""]:
         """Whether the state is at its boundary and does not leave it.
 
         A motion from there begins with an impact. **Arguments:** `t`, s; `state`. **Returns:** a Boolean.

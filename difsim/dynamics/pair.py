@@ -13,7 +13,7 @@ from difsim import rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.body.free_motion import free_flight, spin_bound
 from difsim.declarations import part, quantity
-from difsim.dynamics.pair_touch import ContactFeatures, Nearby
+from difsim.dynamics.pair_touch import ContactFeatures, NearestFeatures
 from difsim.typing import Mat3, Scalar, Vec3
 
 
@@ -52,7 +52,7 @@ class Record(eqx.Module):
     times: Float[Array, " T"]
     states: Float[Array, "T 26"]
 
-    def passed(self, t: Scalar, before: PairState, after: PairState, dt: Scalar) -> "Record":
+    def fill(self, t: Scalar, before: PairState, after: PairState, dt: Scalar) -> "Record":
         """Fill in the states at those requested times that lie within one step.
 
         **Arguments:** `t`, the start of the step, s since touch; the states `before` and `after` the step; `dt`, its
@@ -71,7 +71,7 @@ class AbstractPairLaw(eqx.Module):
 
     @abstractmethod
     def episode(
-        self, pair: "Pair", state: PairState, nearby: Nearby, found: ContactFeatures, record: Record
+        self, pair: "Pair", state: PairState, nearby: NearestFeatures, found: ContactFeatures, record: Record
     ) -> tuple[ContactEpisode, Record]:
         """The contact episode that begins with `state`, in which the surfaces touch.
 
@@ -129,18 +129,18 @@ class Pair(eqx.Module):
             + self.second.radius * spin_bound(self.second.body, state.second)
         )
 
-    def struck(self, state: PairState, point: Vec3, impulse: Vec3) -> PairState:
+    def apply_impulse(self, state: PairState, point: Vec3, impulse: Vec3) -> PairState:
         """Add an impulse to the second body and subtract it from the first, both at one point.
 
         **Arguments:** `state`; `point` [3], m; `impulse` [3], N s. **Returns:** the state after the impulse.
         """
 
-        def pushed(body, state, impulse):
-            v, spin = body.gained(state, point - state.position, impulse)
+        def push(body, state, impulse):
+            v, spin = body.velocity_changes(state, point - state.position, impulse)
             return eqx.tree_at(lambda s: (s.velocity, s.spin), state, (state.velocity + v, state.spin + spin))
 
         return PairState(
-            pushed(self.first.body, state.first, -impulse), pushed(self.second.body, state.second, impulse)
+            push(self.first.body, state.first, -impulse), push(self.second.body, state.second, impulse)
         )
 
     def response(self, state: PairState, point: Vec3) -> Mat3:

@@ -8,7 +8,7 @@ from difsim.contact import Hooke, NormalForce, NoSmoothing
 from difsim.declarations import count, quantity
 from difsim.dynamics.pair import AbstractPairLaw
 from difsim.dynamics.pair_hard import delassus
-from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
+from difsim.dynamics.pair_steps import effective_mass, measure_features, step_until_parted
 from difsim.typing import Scalar
 
 _POINTS, _SWEEPS = 8, 10  # features that hold by friction in one step, and rounds over them
@@ -53,20 +53,20 @@ class CompliantPair(AbstractPairLaw):
 
         def advance(state, bonded):
             middle = pair.free_flight(state, h / 2)
-            here = pressed(pair, middle, nearby)
+            here = measure_features(pair, middle, nearby)
             mean = jax.vmap(_mean_force, in_axes=(None, None, None, 0, 0, 0))
             force, share, bonded = mean(law, stretch, h, here.depth, here.rate, bonded)
             force = force - share * self.cohesion
-            pushed = _struck(pair, middle, here.touches.point, h * force[:, None] * here.touches.slope)
+            pushed = _apply_impulses(pair, middle, here.touches.point, h * force[:, None] * here.touches.slope)
             bound = self.friction * h * (force + share * self.cohesion)
             _, most = jax.lax.top_k(bound, min(_POINTS, bound.shape[0]))
             points, normals = here.touches.point[most], here.touches.normal[most]
             held = _hold(pair, pushed, points, normals, bound[most])
-            after = pair.free_flight(_struck(pair, pushed, points, held), h / 2)
+            after = pair.free_flight(_apply_impulses(pair, pushed, points, held), h / 2)
             return after, bonded, here, force
 
         bonded = jnp.zeros_like(found.gap)
-        return stepped(pair, state, found, record, advance, bonded, h, self.max_steps, stretch)
+        return step_until_parted(pair, state, found, record, advance, bonded, h, self.max_steps, stretch)
 
 
 def _mean_force(law, stretch, h, depth, rate, bonded):
@@ -95,8 +95,8 @@ def _mean_force(law, stretch, h, depth, rate, bonded):
     return force, (high - low) / (2 * half), still_bonded
 
 
-def _struck(pair, state, points, impulses):
-    return jax.lax.scan(lambda s, at: (pair.struck(s, *at), None), state, (points, impulses))[0]
+def _apply_impulses(pair, state, points, impulses):
+    return jax.lax.scan(lambda s, at: (pair.apply_impulse(s, *at), None), state, (points, impulses))[0]
 
 
 def _hold(pair, state, points, normals, bounds):
@@ -111,7 +111,7 @@ def _hold(pair, state, points, normals, bounds):
         n, j = normals[i], i
         u = velocities[j] + jnp.tensordot(response[j], impulses, axes=2)
         side = impulses[j] - (u - jnp.dot(n, u) * n) / loose[j]
-        return impulses.at[j].set(safe.shortened(side, bounds[j]))
+        return impulses.at[j].set(safe.clip_norm(side, bounds[j]))
 
     def sweep(_, impulses):
         return jax.lax.fori_loop(0, len(normals), point, impulses)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from difsim import safe
 from difsim.conditional import compute_if
 from difsim.contact.impact import AbstractImpact
-from difsim.contact.moreau import simultaneous
+from difsim.contact.moreau import solve_simultaneous
 from difsim.declarations import part, quantity
 from difsim.dynamics.pair import AbstractPairLaw, ContactEpisode
 from difsim.typing import Scalar
@@ -35,25 +35,25 @@ class HardPair(AbstractPairLaw):
         # The one that is alone, if it is: the nearest of those that approach.
         one = jnp.argmax(meeting)
 
-        def alone():
+        def single_impulse():
             n, u = normals[one], velocities[one]
             # A feature that does not approach gets nothing; the law needs one that does.
             hit = self.law.impulse(pair.response(state, points[one]), n, jnp.where(rates[one] < 0, u, -n))
             total = jnp.where(rates[one] < 0, hit.total, 0.0)
             return jnp.zeros_like(points).at[one].set(total)
 
-        def several():
+        def joint_impulses():
             response = delassus(pair, state, points)
-            return simultaneous(
+            return solve_simultaneous(
                 response, normals, velocities, touching.astype(float), self.law.restitution, self.law.friction
             )
 
-        impulses = compute_if(jnp.sum(touching) > 1, several, alone())
+        impulses = compute_if(jnp.sum(touching) > 1, joint_impulses, single_impulse())
         after = state
         push = jnp.sum(normals * impulses, axis=1)
 
         def strike(state, pointed):
-            return pair.struck(state, *pointed), None
+            return pair.apply_impulse(state, *pointed), None
 
         after, _ = jax.lax.scan(strike, after, (points, impulses))
         share = jnp.where(jnp.sum(push) > 0, push, jnp.zeros_like(push).at[one].set(1.0))
@@ -77,10 +77,10 @@ def delassus(pair, state, points):
         lambda s: (s.first.velocity, s.first.spin, s.second.velocity, s.second.spin), state, at_rest
     )
 
-    def gained(point, impulse):
-        after = pair.struck(still, point, impulse)
+    def velocity_change(point, impulse):
+        after = pair.apply_impulse(still, point, impulse)
         return jax.vmap(lambda x: pair.relative_velocity(after, x))(points)
 
     units = jnp.eye(3)
-    columns = jax.vmap(lambda point: jax.vmap(lambda unit: gained(point, unit))(units))(points)
+    columns = jax.vmap(lambda point: jax.vmap(lambda unit: velocity_change(point, unit))(units))(points)
     return jnp.transpose(columns, (2, 3, 0, 1))

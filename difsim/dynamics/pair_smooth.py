@@ -13,8 +13,8 @@ from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring, TangentialHistory, step_spring
 from difsim.declarations import count, part, quantity
 from difsim.dynamics.pair import AbstractPairLaw, PairState
-from difsim.dynamics.pair_steps import effective_mass, pressed, stepped
-from difsim.runge_kutta import advanced, runge_kutta4
+from difsim.dynamics.pair_steps import effective_mass, measure_features, step_until_parted
+from difsim.runge_kutta import add_scaled, runge_kutta4
 from difsim.typing import Scalar
 
 
@@ -26,7 +26,7 @@ class AbstractPairNormal(eqx.Module):
         """The normal force for a contact that moves an effective `mass` kg."""
 
 
-class Given(AbstractPairNormal):
+class FixedNormal(AbstractPairNormal):
     """A normal force as it is: with a damper in N s/m, the restitution follows from the mass."""
 
     normal: AbstractNormalForce = part("normal force")
@@ -35,7 +35,7 @@ class Given(AbstractPairNormal):
         return self.normal
 
 
-class Calibrated(AbstractPairNormal):
+class CalibratedNormal(AbstractPairNormal):
     """A clipped viscous damper that gives `restitution` at the mass that each contact moves."""
 
     restitution: Scalar = quantity(
@@ -60,7 +60,7 @@ class SmoothPair(AbstractPairLaw):
     **Source:** Vaghi et al. (paper 001), Eq 1.
     """
 
-    normal: AbstractPairNormal = part("normal force: `Calibrated(e, elastic)` or `Given(law)`")
+    normal: AbstractPairNormal = part("normal force: `CalibratedNormal(e, elastic)` or `FixedNormal(law)`")
     tangential: AbstractTangentialSpring = part("tangential spring, with μ and k_t")
     lag: Scalar = quantity("s", "lag λ of the tangential damper", ge=0, usual=(0, 1), slip="ms")
     step: Scalar = quantity(
@@ -75,7 +75,7 @@ class SmoothPair(AbstractPairLaw):
         def rates(state_and_springs):
             """The rates of both; the features in contact, the normal forces, k_t."""
             state, spring = state_and_springs
-            here = pressed(pair, state, nearby)
+            here = measure_features(pair, state, nearby)
             n, slip = here.touches.normal, here.slip
             force = jax.vmap(law.force)(here.depth, here.rate)
             push = force * safe.norm(here.touches.slope)
@@ -92,17 +92,19 @@ class SmoothPair(AbstractPairLaw):
             stretched, bound = TangentialHistory(spring, memory.stiffness), self.tangential.coefficient * push
             still = jnp.zeros_like(spring)
             _, memory = at_once(stretched, k, jnp.zeros_like(k), bound, still, here.touches.normal)
-            return _normalised(state), memory, here, push
+            return _normalise(state), memory, here, push
 
         memory = TangentialHistory(jnp.zeros_like(found.slope), jnp.zeros_like(found.gap))
         # At no depth nothing acts, and a damper that starts at once would miss the first stage: a little later.
         late = 1e-6 * self.step
-        state, reach = advanced(state, pair.flight(state), late), jnp.zeros_like(late)
-        episode, record = stepped(pair, state, found, record, advance, memory, self.step, self.max_steps, reach)
+        state, reach = add_scaled(state, pair.flight(state), late), jnp.zeros_like(late)
+        episode, record = step_until_parted(
+            pair, state, found, record, advance, memory, self.step, self.max_steps, reach
+        )
         return eqx.tree_at(lambda b: b.duration, episode, episode.duration + late), record
 
 
-def _normalised(state: PairState) -> PairState:
+def _normalise(state: PairState) -> PairState:
     return eqx.tree_at(
         lambda s: (s.first.attitude, s.second.attitude),
         state,

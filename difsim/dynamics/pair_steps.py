@@ -10,13 +10,13 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.dynamics.pair import ContactEpisode, Pair, PairState, Record
-from difsim.dynamics.pair_touch import ContactFeatures, Nearby, touches
+from difsim.dynamics.pair_touch import ContactFeatures, NearestFeatures, touches
 from difsim.typing import Scalar
 
 _FEWEST = 20  # steps of a contact: in ten CoR_E errs by up to 0.01, in two by 0.3, in one by any factor
 
 
-class Pressed(eqx.Module):
+class FeatureMotion(eqx.Module):
     """The features of a contact at one instant.
 
     `touches`; relative velocity `u` [M, 3] m/s of the second body; `depth` [M] m, negative where nothing touches;
@@ -35,13 +35,13 @@ class Pressed(eqx.Module):
         return self.u - jnp.sum(self.u * n, axis=1)[:, None] * n
 
 
-def pressed(pair: Pair, state: PairState, near: Nearby) -> Pressed:
+def measure_features(pair: Pair, state: PairState, near: NearestFeatures) -> FeatureMotion:
     """The features that are `near`, as they are now."""
     found = touches(pair, state, near)
     u = jax.vmap(lambda x: pair.relative_velocity(state, x))(found.point)
     # Edges that do not cross have no gap; a depth of -1 m touches as little.
     depth = jnp.where(jnp.isinf(found.gap), -1.0, -found.gap)
-    return Pressed(found, u, depth, -jnp.sum(found.slope * u, axis=1))
+    return FeatureMotion(found, u, depth, -jnp.sum(found.slope * u, axis=1))
 
 
 def effective_mass(pair: Pair, state: PairState, found: ContactFeatures) -> Scalar:
@@ -51,12 +51,12 @@ def effective_mass(pair: Pair, state: PairState, found: ContactFeatures) -> Scal
     return 1 / (n @ pair.response(state, found.point[one]) @ n)
 
 
-def stepped(
+def step_until_parted(
     pair: Pair,
     state: PairState,
     found: ContactFeatures,
     record: Record,
-    advance: Callable[[PairState, Any], tuple[PairState, Any, Pressed, Float[Array, " M"]]],
+    advance: Callable[[PairState, Any], tuple[PairState, Any, FeatureMotion, Float[Array, " M"]]],
     memory: Any,
     step: Scalar,
     max_steps: int,
@@ -68,7 +68,7 @@ def stepped(
     the features are pressed in it, with normal forces [M] N; `memory`, whatever the law remembers.
     """
 
-    def goes_on(now):
+    def is_unfinished(now):
         in_time = (now["count"] < max_steps) & (now["count"] * step < record.times[-1])
         return now["touching"] & in_time
 
@@ -84,7 +84,7 @@ def stepped(
             "push": now["push"] + jnp.sum(push),
             "place": now["place"] + push @ was.touches.point,
             "along": now["along"] + push @ was.touches.normal,
-            "record": now["record"].passed(now["count"] * step, before, state, step),
+            "record": now["record"].fill(now["count"] * step, before, state, step),
         }
 
     one = jnp.argmin(found.gap)
@@ -101,7 +101,7 @@ def stepped(
         "along": tiny * found.normal[one],
         "record": record,
     }
-    end = jax.lax.while_loop(goes_on, go, start)
+    end = jax.lax.while_loop(is_unfinished, go, start)
     duration = end["count"] * step
     free = pair.second.body.mass * (state.second.velocity + duration * pair.gravity)
     episode = ContactEpisode(

@@ -37,7 +37,7 @@ class ContactFeatures(eqx.Module):
         return safe.unit(self.slope)
 
 
-class Nearby(eqx.Module):
+class NearestFeatures(eqx.Module):
     """The points and edges of each stone that may take part in a contact, as indices."""
 
     points: tuple[Int[Array, " K"], Int[Array, " K"]]
@@ -52,9 +52,9 @@ class _Placed(eqx.Module):
 
     def place(self, points: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
         """The points [N, 3] m of the stone in the inertial frame."""
-        return self.state.position[None] + self.turned(points)
+        return self.state.position[None] + self.rotate(points)
 
-    def turned(self, vectors: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
+    def rotate(self, vectors: Float[Array, "N 3"]) -> Float[Array, "N 3"]:
         """The vectors [N, 3] of the stone's frame in the inertial frame."""
         return rotation.product3(vectors, self.state.rotation.as_matrix().T)
 
@@ -68,13 +68,13 @@ class _Placed(eqx.Module):
         return jax.vmap(self.stone.shape.distance)(self.local(points))
 
 
-def _both(pair, state) -> tuple[_Placed, _Placed]:
+def _place_both(pair, state) -> tuple[_Placed, _Placed]:
     return _Placed(pair.first, state.first), _Placed(pair.second, state.second)
 
 
 def _gaps(pair, state):
     """The gaps, m, of all nodes of each stone to the surface of the other."""
-    a, b = _both(pair, state)
+    a, b = _place_both(pair, state)
     return b.distances(a.place(a.stone.nodes)), a.distances(b.place(b.stone.nodes))
 
 
@@ -108,13 +108,13 @@ def _smallest(values: Sequence[Float[Array, "_"]], count: int) -> list[Int[Array
     return [found[: x.shape[0], i] for i, x in enumerate(values)]
 
 
-def nearby(pair, state) -> Nearby:
+def nearest_features(pair, state) -> NearestFeatures:
     """The points and edges of each stone that are nearest to the other stone."""
     stones, gaps = (pair.first, pair.second), _gaps(pair, state)
     points = [of[: stone.points.shape[0]] for stone, of in zip(stones, gaps, strict=True)]
     edges = [_edge_bounds(*of) for of in zip(stones, gaps, strict=True)]
     first, second, one, other = _smallest(points + edges, POINTS)
-    return Nearby((first, second), (one[:EDGES], other[:EDGES]))
+    return NearestFeatures((first, second), (one[:EDGES], other[:EDGES]))
 
 
 def separation(pair, state, axis: Vec3) -> Scalar:
@@ -151,18 +151,18 @@ def least_gap(pair, state, resolution: Scalar) -> Scalar:
     def surfaces():
         stones, gaps = (pair.first, pair.second), _gaps(pair, state)
         bounds = [_edge_bounds(*of) for of in zip(stones, gaps, strict=True)]
-        points = _least(*(_touching(*of) for of in zip(stones, gaps, strict=True)))
+        points = _least(*(_mask_marks(*of) for of in zip(stones, gaps, strict=True)))
         edges = _least(*bounds)
 
         def crossings():
-            return _least(_crossings(*_both(pair, state), *_smallest(bounds, EDGES)).gap)
+            return _least(_crossings(*_place_both(pair, state), *_smallest(bounds, EDGES)).gap)
 
         return jnp.minimum(points, compute_if(edges <= resolution, crossings, edges))
 
     return compute_if(apart <= resolution, surfaces, apart)
 
 
-def _touching(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " P"]:
+def _mask_marks(stone: Stone, gaps: Float[Array, " P"]) -> Float[Array, " P"]:
     """The gaps [P] m with inf at marks, which touch nothing; a mark deep inside is kept: edges have crossed there."""
     deepest = jnp.max(stone.edges.lengths, initial=0.0)
     is_mark = jnp.arange(gaps.shape[0]) >= stone.points.shape[0]
@@ -173,13 +173,13 @@ def _least(*gaps: Float[Array, " _"]) -> Scalar:
     return jnp.min(jnp.concatenate(gaps), initial=jnp.inf)
 
 
-def touches(pair, state, nearby: Nearby) -> ContactFeatures:
+def touches(pair, state, nearby: NearestFeatures) -> ContactFeatures:
     """The contact features that the nearby points and edges form.
 
     **Arguments:** `pair`; `state`; `nearby`, the points and edges. **Returns:** the features; their gap is inf where
     two edges do not cross.
     """
-    a, b = _both(pair, state)
+    a, b = _place_both(pair, state)
     at_b = _points(a, b, nearby.points[0], -1.0)
     at_a = _points(b, a, nearby.points[1], 1.0)
     crossings = _crossings(a, b, *nearby.edges)
@@ -190,7 +190,7 @@ def _points(of: _Placed, on: _Placed, index: Int[Array, " K"], sign: float) -> C
     """The contact features of points of one stone with the surface of the other."""
     points = of.place(of.stone.points[index])
     gap, slope = jax.vmap(jax.value_and_grad(on.stone.shape.distance))(on.local(points))
-    return ContactFeatures(gap, sign * on.turned(slope), points)
+    return ContactFeatures(gap, sign * on.rotate(slope), points)
 
 
 def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, " J"]) -> ContactFeatures:
@@ -199,7 +199,7 @@ def _crossings(a: _Placed, b: _Placed, of_a: Int[Array, " J"], of_b: Int[Array, 
     def edges(side: _Placed, index):
         ends = side.place(side.stone.nodes[side.stone.edges.nodes[index]].reshape(-1, 3)).reshape(-1, 2, 3)
         wings = side.stone.edges.wings[index]
-        return ends, side.turned(wings.reshape(-1, 3)).reshape(wings.shape)
+        return ends, side.rotate(wings.reshape(-1, 3)).reshape(wings.shape)
 
     one = jax.vmap(jax.vmap(_crossing, in_axes=(None, None, 0, 0)), in_axes=(0, 0, None, None))
     pairs = one(*edges(a, of_a), *edges(b, of_b))

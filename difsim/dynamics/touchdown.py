@@ -1,4 +1,4 @@
-"""A lander that touches down on a layered regolith beside, or on, a boulder (paper 000 sec. 2.2-2.3).
+"""A lander that touches down on a layered regolith next to, or on, a boulder (paper 000 sec. 2.2-2.3).
 
 The frame is the local surface frame with z along the surface normal and the regolith's surface at z = 0.
 """
@@ -82,10 +82,10 @@ class Touchdown(AbstractForcedModel):
         stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.footpad_radius))
         closure = -feet[:, 2] - stroke - state.penetration
         normal = stiffness * safe.ramp(closure, self.smoothing)
-        up = upwards(state)[None]
+        up = surface_normal(state)[None]
         point = feet + (stroke + normal / lander.leg_stiffness)[:, None] * up
         slip = jax.vmap(body.velocity_at)(point) * (1 - up)
-        sliding = jax.vmap(ground.sliding, in_axes=(0, 0, 0, None))
+        sliding = jax.vmap(ground.sliding_force, in_axes=(0, 0, 0, None))
         return FootpadForces(
             closure=closure,
             normal=normal,
@@ -100,7 +100,7 @@ class Touchdown(AbstractForcedModel):
 
         The strut touches the edge (weight 1 - scenario), the footpad the top (weight scenario).
         """
-        lander, boulder, body, up = self.lander, self.boulder, state.body, upwards(state)
+        lander, boulder, body, up = self.lander, self.boulder, state.body, surface_normal(state)
         if boulder is None:
             none = jnp.zeros((5, 3), up.dtype)
             far, zero = jnp.full(2, jnp.inf, up.dtype), none[0]
@@ -121,7 +121,7 @@ class Touchdown(AbstractForcedModel):
         velocity = jax.vmap(body.velocity_at)(jnp.stack([crossing, foot]))
         faces = jnp.stack([edge.normal, up])
         slip = velocity - jnp.sum(velocity * faces, axis=1, keepdims=True) * faces
-        friction = jax.vmap(boulder.sliding)(normal, slip)
+        friction = jax.vmap(boulder.sliding_force)(normal, slip)
         return BoulderForces(
             gap=jnp.stack([jnp.maximum(-edge.closure, edge.beyond), -closure[1]]),
             normal=normal,
@@ -134,7 +134,7 @@ class Touchdown(AbstractForcedModel):
 
     def hull(self, state: TouchdownState) -> HullForces:
         """The force of the ground's surface, z = 0, on the hull: its own normal law with the soil's friction."""
-        hull, body, up = self.lander.hull, state.body, upwards(state)
+        hull, body, up = self.lander.hull, state.body, surface_normal(state)
         if hull is None:
             none = jnp.zeros_like(up[0])
             return HullForces(none + jnp.inf, none, 0 * up, body.position, none, none, none)
@@ -191,7 +191,7 @@ class Touchdown(AbstractForcedModel):
                 body,
                 total + weight,
                 body.rotation.inverse @ torque + wheel,
-                lander.flywheel.stored(t),
+                lander.flywheel.momentum_at(t),
             ),
             gear=gear,
             penetration=flow,
@@ -211,7 +211,7 @@ class Touchdown(AbstractForcedModel):
             hull, reach = hull - lander.hull.normal.regularisation.reach, jnp.maximum(reach, lander.hull.radius)
         # A smoothed contact is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
         footpads = -self.footpads(state).closure - 20 * self.smoothing
-        # What this scenario does not touch is not near: in scenario 0 the footpad passes beside the top.
+        # What this scenario does not touch is not near: in scenario 0 the footpad passes by the top.
         if self.boulder is not None:
             footpads = jnp.where(self._is_leg & (self.scenario >= 1), jnp.inf, footpads)
         edge, top = self.boulder_forces(state).gap
@@ -260,7 +260,7 @@ class Touchdown(AbstractForcedModel):
         **Arguments:** `t`, s; `state`. **Returns:** N s [3] and N m s [3].
         """
         lander, body = self.lander, state.body
-        spin = lander.body.inertia @ body.spin + lander.flywheel.stored(t)
+        spin = lander.body.inertia @ body.spin + lander.flywheel.momentum_at(t)
         momentum = lander.body.mass * body.velocity
         return momentum, jnp.cross(body.position, momentum) + body.rotation @ spin
 
@@ -280,7 +280,7 @@ def _reach(lander: Lander) -> Scalar:
     return jnp.max(safe.norm(lander.feet)) if lander.hull is None or lander.legs else lander.hull.radius
 
 
-def upwards(state: TouchdownState) -> Vec3:
+def surface_normal(state: TouchdownState) -> Vec3:
     """The surface normal [3], in the precision of the state."""
     return jnp.asarray((0.0, 0.0, 1.0), state.body.position.dtype)
 

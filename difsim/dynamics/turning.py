@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from difsim import safe
 from difsim.typing import Scalar, Vec3
 
-FASTER = 1.25  # the slip that it goes on with, over the one it came with: past the least one
+FASTER = 1.25  # the slip that it goes on with, over the one it had: past the least one
 STEPS = 6  # of Newton, from the left of a convex function's root, which is not at its minimum
-NONE = 1e-150  # a slip across that is no longer told from none
+NONE = 1e-150  # a slip across that rounding hides
 
 
 def turn_back(heading: Vec3, onward: Vec3, braking: Scalar, gain: Scalar) -> tuple[Vec3, Scalar]:
@@ -23,7 +23,7 @@ def turn_back(heading: Vec3, onward: Vec3, braking: Scalar, gain: Scalar) -> tup
     **Arguments:** `heading` [3], of the slip that becomes small; `onward` ĝ [3], the direction in which a point slides
     from rest; `braking` p (1 + k) and `gain` p (1 - k) m/s², how fast slip against ĝ falls, and slip along it grows.
     **Returns:** the direction [3] where the slip is `FASTER` times what it was; the time, in units of the slip that
-    came over p.
+    enters, over p.
     """
     k = (braking - gain) / (braking + gain)
     along = jnp.dot(heading, onward)

@@ -68,7 +68,7 @@ class Wheeled(AbstractForcedModel):
         turn = body.rotation.as_matrix()
         spin = body.spin + rotation.times3(turn.T, self.hopper.omega)
         reaction = -torque - jnp.cross(spin, state.momentum)
-        free = self.hopper.free(body).accelerated(jnp.zeros(3), rotation.times3(turn, reaction))
+        free = self.hopper.free(body).accelerate(jnp.zeros(3), rotation.times3(turn, reaction))
         rate, taken = self.hopper.rate_with_contact(state.hopper, free)
         motors = -torque @ (state.momentum / self.wheel_inertia - spin)
         return WheeledState(rate, momentum=torque), taken | {"motors": motors}

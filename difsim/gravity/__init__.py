@@ -5,7 +5,7 @@ from difsim.gravity.field import AbstractField, PointMass, Rotating, Uniform
 from difsim.gravity.gridded import Gridded
 from difsim.gravity.growth import inscribe
 from difsim.gravity.mascon import Mascons
-from difsim.gravity.packing import clustered_lumps, pack
+from difsim.gravity.packing import cluster_lumps, pack
 from difsim.gravity.polyhedron import Polyhedron
 from difsim.gravity.sampling import error_map
 
@@ -18,7 +18,7 @@ __all__ = [
     "Polyhedron",
     "Rotating",
     "Uniform",
-    "clustered_lumps",
+    "cluster_lumps",
     "error_map",
     "inscribe",
     "lobes_67p",

@@ -36,7 +36,7 @@ _TAN_PI_8 = math.sqrt(2.0) - 1
 _ATAN = {52: _tail(-1, _TAN_PI_8, 10), 23: _tail(-1, _TAN_PI_8, 3)}
 
 
-def _odd(s: Array, coefficients: list[float]) -> Array:
+def _odd_polynomial(s: Array, coefficients: list[float]) -> Array:
     z = s * s
     value = jnp.full_like(z, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
@@ -71,7 +71,7 @@ def log_ratio(difference: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Ar
     k = exponent.astype(b.dtype) - (one >> mantissa).astype(b.dtype)
     bottom = difference + (1 + c) * b
     k, s = _split((k * bottom + difference + (1 - c) * b) / bottom)
-    return k * math.log(2.0) + 2 * _odd(s, _ATANH[mantissa])
+    return k * math.log(2.0) + 2 * _odd_polynomial(s, _ATANH[mantissa])
 
 
 @log_ratio.defjvp
@@ -95,7 +95,7 @@ def arctan2(y: Float[Array, "*n"], x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     top = jnp.where(y < 0, -top, top)
     # Both are 0 only at x = y = 0.
     octant, t = _split(top / jnp.maximum(bottom, jnp.finfo(x.dtype).tiny))
-    return octant * (math.pi / 4) + _odd(t, _ATAN[_BITS[x.dtype][1]])
+    return octant * (math.pi / 4) + _odd_polynomial(t, _ATAN[_BITS[x.dtype][1]])
 
 
 @arctan2.defjvp

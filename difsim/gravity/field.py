@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.checks import at_one_point, check_points, numbers
+from difsim.checks import check_point, check_points, numbers
 from difsim.declarations import part, quantity, rule
 from difsim.typing import Mat3, Scalar, Vec3
 
@@ -32,12 +32,12 @@ class AbstractField(eqx.Module):
     def potential(self, x: Vec3) -> Scalar:
         """U(x) > 0 in m²/s² at `x` [3] in m."""
 
-    @at_one_point
+    @check_point
     def acceleration(self, x: Vec3) -> Vec3:
         """g = +∇U [3] in m/s² at `x` [3] in m."""
         return jax.grad(self.potential)(x)
 
-    @at_one_point
+    @check_point
     def gradient(self, x: Vec3) -> Mat3:
         """∂g/∂x = ∇∇U [3,3] in 1/s² at `x` [3] in m: symmetric, with trace -4πGρ."""
         return jax.jacfwd(jax.grad(self.potential))(x)

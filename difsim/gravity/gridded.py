@@ -88,7 +88,7 @@ class Gridded(AbstractField):
         )
         near, far, both = (jax.vmap(jax.value_and_grad(law)) for law in laws)
 
-        def by_distance(x: Float[Array, "... 3"], *evaluations: Callable) -> tuple:
+        def evaluate_by_distance(x: Float[Array, "... 3"], *evaluations: Callable) -> tuple:
             r2 = jnp.sum((x - jnp.broadcast_to(self.centre, x.shape)) ** 2, axis=-1)
             all_near, all_far = jnp.all(r2 <= self.inner**2), jnp.all(r2 >= self.outer**2)
             return jax.lax.switch(jnp.where(all_near, 0, jnp.where(all_far, 1, 2)), evaluations, x)
@@ -96,9 +96,9 @@ class Gridded(AbstractField):
         n = points.shape[0]
         width = min(n, 256)
         blocks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
-        mixed = lambda x: by_distance(x, near, far, both)  # noqa: E731
+        mixed = lambda x: evaluate_by_distance(x, near, far, both)  # noqa: E731
         # A branch within the loop costs nearly as much as the look-up, so it is evaluated for all points first.
-        U, g = by_distance(blocks, *(partial(jax.lax.map, f) for f in (near, far, mixed)))
+        U, g = evaluate_by_distance(blocks, *(partial(jax.lax.map, f) for f in (near, far, mixed)))
         return U.reshape(-1)[:n], g.reshape(-1, 3)[:n]
 
     @classmethod

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from difsim.checks import integer
-from difsim.gravity.inscribed import Inscribed, apart, clearance, gap, planes, separator
+from difsim.gravity.inscribed import Inscribed, clearance, gap, planes, separation, separator
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
 from difsim.mesh.surface import require_mesh
@@ -52,7 +52,7 @@ def inscribe(
             balls = _with_sphere(balls, points, depths, rng if trial else None)
             # Before the last insertion a few rounds are enough to show the free space.
             balls = _grow(mesh, balls, rounds if number == count else 6, rtol)
-        trials.append(_strictly_inside(mesh, balls))
+        trials.append(_shrink_inside(mesh, balls))
     best = max(trials, key=lambda balls: sum(ball.volume for ball in balls))
     return sorted(best, key=lambda ball: -ball.volume)
 
@@ -141,15 +141,15 @@ def _times(normals, L) -> np.ndarray:
     return np.einsum("ni,nij->nj", normals, L)
 
 
-def _strictly_inside(mesh: TriMesh, balls: Sequence[Inscribed]) -> list[Inscribed]:
+def _shrink_inside(mesh: TriMesh, balls: Sequence[Inscribed]) -> list[Inscribed]:
     """The ellipsoids, shrunk until their exact distances to facets and to each other leave a margin."""
-    balls = [ball.scaled(min(1.0, 1 + clearance(mesh, ball)) * (1 - _MARGIN)) for ball in balls]
+    balls = [ball.scale(min(1.0, 1 + clearance(mesh, ball)) * (1 - _MARGIN)) for ball in balls]
     for a, b in combinations(range(len(balls)), 2):
         normal = separator(balls[a], balls[b])
-        overlap = -apart(balls[a], balls[b], normal)
+        overlap = -separation(balls[a], balls[b], normal)
         if overlap >= 0:
             factor = 1 - overlap / (balls[a].reach(normal) + balls[b].reach(normal)) - _MARGIN
-            balls[a], balls[b] = balls[a].scaled(factor), balls[b].scaled(factor)
+            balls[a], balls[b] = balls[a].scale(factor), balls[b].scale(factor)
     return balls
 
 
@@ -179,5 +179,5 @@ def _with_sphere(balls: list[Inscribed], points, depths, rng: np.random.Generato
     # The distance is of first order: shrink the sphere if an ellipsoid is nearer than that.
     new = Inscribed(points[chosen], 0.5 * depth[chosen] * np.eye(3))
     while any(gap(ball, new) <= 0 for ball in balls):
-        new = new.scaled(0.5)
+        new = new.scale(0.5)
     return [*balls, new]

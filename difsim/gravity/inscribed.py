@@ -59,7 +59,7 @@ class Inscribed:
         """The extent of the ellipsoid from its centre along a unit vector m, |Bᵀ m|, m."""
         return float(np.linalg.norm(self.matrix.T @ direction))
 
-    def scaled(self, factor: float) -> "Inscribed":
+    def scale(self, factor: float) -> "Inscribed":
         """The ellipsoid `factor` times as large about the same centre."""
         return Inscribed(self.centre, factor * self.matrix)
 
@@ -83,10 +83,10 @@ def gap(a: Inscribed, b: Inscribed) -> float:
 
     **Arguments:** `a`, `b`. **Returns:** the distance, m; negative if they overlap.
     """
-    return apart(a, b, separator(a, b))
+    return separation(a, b, separator(a, b))
 
 
-def apart(a: Inscribed, b: Inscribed, normal) -> float:
+def separation(a: Inscribed, b: Inscribed, normal) -> float:
     """The width of the empty slab between two ellipsoids normal to a direction.
 
     **Arguments:** `a`, `b`; `normal` [3], a unit vector from a to b. **Returns:** the width, m.
@@ -110,7 +110,7 @@ def separator(a: Inscribed, b: Inscribed) -> np.ndarray:
         unit = normal / length
         pulls = sum(ball.matrix @ ball.matrix.T @ unit / ball.reach(unit) for ball in (a, b))
         slope = a.centre - b.centre + pulls  # at unit length; constant along the normal
-        return -apart(a, b, unit) / size, (slope - slope @ unit * unit) / length / size
+        return -separation(a, b, unit) / size, (slope - slope @ unit * unit) / length / size
 
     line = b.centre - a.centre
     start = line / np.linalg.norm(line) if line.any() else np.eye(3)[0]

@@ -2,7 +2,7 @@
 
 It is some hundred times faster than a polyhedron of 20 000 facets, and as good at a distance; near the surface the
 concentrations show in the acceleration more than in the potential. `pack` runs the two steps, `inscribe` and
-`clustered_lumps`, and checks the result.
+`cluster_lumps`, and checks the result.
 """
 
 from collections.abc import Sequence
@@ -101,11 +101,11 @@ def pack(
 
     **Arguments:** `mesh`; `densities`, kg/m³, one number or one for each ellipsoid, largest first (the rest has
     the density of the nearest ellipsoid); `ellipsoids`, their number (found by `inscribe`), or the ellipsoids
-    themselves; `mascons`, their number (found by `clustered_lumps`), or the lumps themselves; `GM`, m³/s², if
+    themselves; `mascons`, their number (found by `cluster_lumps`), or the lumps themselves; `GM`, m³/s², if
     given, to which all densities are scaled.
     **Returns:** a `Packing`; its `.field` is the gravity.
     **Raises:** `ValueError` for densities that are not positive or not one for each ellipsoid, a GM that is not
-    positive, ellipsoids that leave the mesh or overlap, and as `inscribe` and `clustered_lumps`.
+    positive, ellipsoids that leave the mesh or overlap, and as `inscribe` and `cluster_lumps`.
     """
     require_mesh("pack", mesh)
     if GM is not None and not 0 < GM < np.inf:
@@ -127,7 +127,7 @@ def pack(
             f"pack: an ellipsoid leaves the mesh (clearance {inside:.3g} of its size) or two overlap (gap "
             f"{apart:.3g} m): mass would count twice; shrink them, or let `inscribe` find them"
         )
-    lumps = clustered_lumps(mesh, found, mascons) if isinstance(mascons, int) else mascons
+    lumps = cluster_lumps(mesh, found, mascons) if isinstance(mascons, int) else mascons
     volumes = np.concatenate([[ellipsoid.volume for ellipsoid in found], lumps.volume])
     centres = np.concatenate([[ellipsoid.centre for ellipsoid in found], lumps.position])
     packing = Packing(
@@ -143,7 +143,7 @@ def pack(
     return packing if GM is None else replace(packing, densities=density * (GM / (G * packing.mass)))
 
 
-def clustered_lumps(
+def cluster_lumps(
     mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int = 1200, *, rounds: int = 15, seed: int = 0
 ) -> Lumps:
     """The rest of a mesh outside its ellipsoids as `count` balls, with its exact multipoles up to degree 2.

@@ -70,15 +70,15 @@ class Polyhedron(AbstractField):
         self.density = density
 
     def potential(self, x: Vec3) -> Scalar:
-        return _at_points(x[None], self, CPU[1])[0][0]
+        return _evaluate_at(x[None], self, CPU[1])[0][0]
 
     def acceleration(self, x: Vec3) -> Vec3:
         """g = +∇U [3] in m/s² at `x` [3] in m."""
-        return _at_points(x[None], self, CPU[1])[1][0]
+        return _evaluate_at(x[None], self, CPU[1])[1][0]
 
     def gradient(self, x: Vec3) -> Mat3:
         """∇g [3,3] in 1/s² at `x` [3] in m, symmetric."""
-        return _at_points(x[None], self, CPU[1])[2][0]
+        return _evaluate_at(x[None], self, CPU[1])[2][0]
 
     def laplacian(self, x: Vec3) -> Scalar:
         """∇²U in 1/s² at `x` [3] in m: -4πGρ inside, 0 outside, in proportion to the solid angle on the surface."""
@@ -94,11 +94,11 @@ class Polyhedron(AbstractField):
         """
         points = as_points(points)
         if not is_known((self, points)):
-            return _evaluated(self, points)
+            return _evaluate(self, points)
         return _compiled(self, put(points, len(points) * len(self.faces) >= TERMS))
 
 
-def _evaluated(body: Polyhedron, points: Float[Array, "P 3"]) -> Field:
+def _evaluate(body: Polyhedron, points: Float[Array, "P 3"]) -> Field:
     return jax.lax.platform_dependent(
         body, points, cpu=partial(_evaluate_in_tiles, CPU), default=partial(_evaluate_in_tiles, GPU)
     )
@@ -109,11 +109,11 @@ def _evaluate_in_tiles(tile: tuple[int, int], body: Polyhedron, points: Float[Ar
     width = min(n, tile[0])
     chunks = jnp.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
     # Checkpointed, or reverse mode would keep the blocks of every chunk of points.
-    results = jax.lax.map(jax.checkpoint(lambda x: _at_points(x, body, tile[1]), prevent_cse=False), chunks)
+    results = jax.lax.map(jax.checkpoint(lambda x: _evaluate_at(x, body, tile[1]), prevent_cse=False), chunks)
     return jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[:n], results)
 
 
-_compiled = compile_with_matrix_library(_evaluated)
+_compiled = compile_with_matrix_library(_evaluate)
 
 
 def _edges(faces: Int[np.ndarray, "F 3"]) -> Int[np.ndarray, "E 4"]:
@@ -126,15 +126,15 @@ def _edges(faces: Int[np.ndarray, "F 3"]) -> Int[np.ndarray, "E 4"]:
 
 
 @eqx.filter_custom_jvp
-def _at_points(x: Float[Array, "P 3"], body: Polyhedron, block: int) -> Field:
+def _evaluate_at(x: Float[Array, "P 3"], body: Polyhedron, block: int) -> Field:
     return _sums(x, body, block)
 
 
-@_at_points.def_jvp
+@_evaluate_at.def_jvp
 def _(primals, tangents):
     """∂U/∂x is g and ∂g/∂x is ∇g; only derivatives by other variables go through the sums."""
     (x, body, block), (dx, dbody, _) = primals, tangents
-    U, g, gradient = _at_points(x, body, block)
+    U, g, gradient = _evaluate_at(x, body, block)
     change = [jnp.zeros_like(part) for part in (U, g, gradient)]
     if dx is not None:
         third = eqx.filter_jvp(lambda x: _sums(x, body, block)[2], (x,), (dx,))[1]
@@ -155,8 +155,8 @@ def _sums(x: Float[Array, "P 3"], body: Polyhedron, block: int) -> Field:
     centre = jax.lax.stop_gradient(jnp.mean(body.vertices, axis=0, keepdims=True))
     vertices, x = body.vertices - centre, (x - centre).T
     size = jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum(vertices**2, axis=1))))
-    sums = _blocked(_edge_sums, x, size, vertices, body.edges, block)
-    sums += _blocked(_facet_sums, x, size, vertices, body.faces, block)
+    sums = _sum_blocks(_edge_sums, x, size, vertices, body.edges, block)
+    sums += _sum_blocks(_facet_sums, x, size, vertices, body.faces, block)
     xx, yy, zz, xy, yz, zx, *first, second = G * body.density * sums
     tensor = [[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]
     places = list(x)
@@ -165,7 +165,7 @@ def _sums(x: Float[Array, "P 3"], body: Polyhedron, block: int) -> Field:
     return U, jnp.stack(g, axis=-1), jnp.stack([jnp.stack(row, axis=-1) for row in tensor], axis=-1)
 
 
-def _blocked(
+def _sum_blocks(
     sums: Callable,
     x: Float[Array, "3 P"],
     size: Scalar,

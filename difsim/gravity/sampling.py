@@ -51,7 +51,7 @@ def field_at(field: AbstractField, points: Points) -> tuple[Float[np.ndarray, " 
 
     **Arguments:** `field`; `points` [P,3], m. **Returns:** U [P], m²/s², and g [P,3], m/s².
     """
-    return _chunked(_evaluate, field, points)
+    return _evaluate_chunks(_evaluate, field, points)
 
 
 @compile_with_matrix_library
@@ -66,7 +66,7 @@ def _laplacian(body: Polyhedron, points: Float[Array, "P 3"]) -> Float[Array, " 
     return jnp.trace(body.evaluate(points)[2], axis1=1, axis2=2)
 
 
-def _chunked(function: Callable, field: AbstractField, points: Points) -> Any:
+def _evaluate_chunks(function: Callable, field: AbstractField, points: Points) -> Any:
     n = len(points)
     width = min(n, CHUNK)
     chunks = np.pad(points, ((0, -n % width), (0, 0)), mode="edge").reshape(-1, width, 3)
@@ -75,7 +75,7 @@ def _chunked(function: Callable, field: AbstractField, points: Points) -> Any:
     return jax.tree.map(lambda *part: np.concatenate(part)[:n], *parts)
 
 
-def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points:
+def sample_above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points:
     """Up to n random places outside the body, raised from its surface along the normals.
 
     Places that are nearer to another part of the surface are left out.
@@ -85,11 +85,11 @@ def above_surface(mesh: TriMesh, n: int, height: float, seed: int = 0) -> Points
     places, normals, _ = surface_points(mesh, n, seed)
     places = places + height * normals
     # The tolerance keeps points whose distance differs from the height by rounding only.
-    places = places[~near_surface(mesh, places, 0.999 * height)]
-    return places[outside(mesh, places)]
+    places = places[~is_near_surface(mesh, places, 0.999 * height)]
+    return places[is_outside(mesh, places)]
 
 
-def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndarray, " P"]:
+def is_near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndarray, " P"]:
     """True for points within a distance of the surface.
 
     **Arguments:** `mesh`; `points` [P,3], m; `distance`, m. **Returns:** booleans [P].
@@ -100,10 +100,10 @@ def near_surface(mesh: TriMesh, points: Points, distance: float) -> Bool[np.ndar
     return np.asarray(squares) < distance**2
 
 
-def outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:
+def is_outside(mesh: TriMesh, points: Points) -> Bool[np.ndarray, " P"]:
     """True for points outside the body, by the solid angle of its surface.
 
     **Arguments:** `mesh`; `points` [P,3], m. **Returns:** booleans [P].
     """
     body = Polyhedron(mesh, 1 / (4 * np.pi * G))  # ∇²U = -1 inside
-    return _chunked(_laplacian, body, points) > -0.5
+    return _evaluate_chunks(_laplacian, body, points) > -0.5

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from difsim.gravity.field import AbstractField
-from difsim.gravity.sampling import Points, field_at, near_surface, outside
+from difsim.gravity.sampling import Points, field_at, is_near_surface, is_outside
 from difsim.mesh import TriMesh, surface_points
 from difsim.spline import GridSpline, design, interpolate
 from difsim.typing import Scalar, Vec3
@@ -117,7 +117,7 @@ def fit_outside(table: GridSpline, field: AbstractField, mesh: TriMesh, centre: 
     matrix = scipy.sparse.vstack(rows).tocsc()
     c = np.array(table.coefficients).ravel()
     nodes = centre + np.asarray(table.origin) + h * np.indices(shape).reshape(3, -1).T
-    free = np.flatnonzero(near_surface(mesh, nodes, FREE * h))
+    free = np.flatnonzero(is_near_surface(mesh, nodes, FREE * h))
     system = scipy.sparse.vstack([matrix[:, free], TETHER * scipy.sparse.eye_array(len(free))]).tocsr()
     misfit = np.concatenate([np.concatenate([U, *(h * g).T]) - matrix @ c, np.zeros(len(free))])
     c[free] += lsmr(system, misfit, atol=1e-4, btol=1e-12, maxiter=120)[0]
@@ -134,9 +134,9 @@ def _samples(table: GridSpline, mesh: TriMesh, centre: Place, h: float) -> Point
         + np.asarray(table.lower)
         + h * np.indices([n - 2 for n in table.coefficients.shape]).reshape(3, -1).T
     )
-    grid = domain[near_surface(mesh, domain, SEEN * h)]
+    grid = domain[is_near_surface(mesh, domain, SEEN * h)]
     raised = np.concatenate([places[heights > 0], grid])
-    return np.concatenate([places[heights == 0], raised[outside(mesh, raised)]])
+    return np.concatenate([places[heights == 0], raised[is_outside(mesh, raised)]])
 
 
 def _cube(half: float, n: int) -> Points:

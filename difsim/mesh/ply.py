@@ -97,7 +97,7 @@ def _binary(element: Element, body: bytes, at: int, order: str) -> tuple[dict, i
     Lists are an array [rows, n] where all have one length, else a list of arrays.
     """
 
-    def taken(code: str, n: int, at: int) -> np.ndarray:
+    def take(code: str, n: int, at: int) -> np.ndarray:
         if not 0 <= n <= (len(body) - at) // np.dtype(code).itemsize:
             raise ValueError(f"ends before the {element.rows} rows of {element.name}: is the file whole?")
         return np.frombuffer(body, order + code, n, at)
@@ -107,9 +107,9 @@ def _binary(element: Element, body: bytes, at: int, order: str) -> tuple[dict, i
         for each in element.properties:
             n = 1
             if each.count:
-                n = int(taken(each.count, 1, at)[0])
+                n = int(take(each.count, 1, at)[0])
                 at += np.dtype(each.count).itemsize
-            values.append(taken(each.code, n, at))
+            values.append(take(each.code, n, at))
             at += values[-1].nbytes
         return values, at
 

@@ -19,7 +19,7 @@ def box(size: Sequence[float]) -> TriMesh:
     edges = host_numbers("box: size", size, "3")
     if min(edges) <= 0:
         raise ValueError(f"box: size = {edges} m must be positive")
-    return _meshed(creation.box(edges))
+    return _build_mesh(creation.box(edges))
 
 
 def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:
@@ -36,7 +36,7 @@ def cylinder(radius: float, height: float, sectors: int = 48) -> TriMesh:
     sectors = integer("cylinder: sectors", sectors, 3)
     if min(radius, height) <= 0:
         raise ValueError(f"cylinder: radius {radius} m, height {height} m: give positive lengths")
-    return _meshed(creation.cylinder(radius, height, sections=sectors))
+    return _build_mesh(creation.cylinder(radius, height, sections=sectors))
 
 
 def ellipsoid_mesh(semi_axes: Sequence[float], refinements: int = 3) -> TriMesh:
@@ -53,5 +53,5 @@ def ellipsoid_mesh(semi_axes: Sequence[float], refinements: int = 3) -> TriMesh:
     return TriMesh(ball.vertices * np.asarray(semi_axes, float), ball.faces)
 
 
-def _meshed(solid) -> TriMesh:
+def _build_mesh(solid) -> TriMesh:
     return TriMesh(solid.vertices, solid.faces)

@@ -14,9 +14,9 @@ from difsim.extras import require
 LARGEST = 1e12  # m, of a body: beyond it squares and volumes overflow sooner or later
 
 
-def require_mesh(door: str, given: Any) -> None:
-    """Check that an argument is a mesh. **Arguments:** `door`, the function; `given`. **Raises:** ValueError."""
-    instance(f"{door}: mesh", given, TriMesh, "a TriMesh, such as difsim.mesh.load(path, unit='m')")
+def require_mesh(name: str, given: Any) -> None:
+    """Check that an argument is a mesh. **Arguments:** `name`, the function; `given`. **Raises:** ValueError."""
+    instance(f"{name}: mesh", given, TriMesh, "a TriMesh, such as difsim.mesh.load(path, unit='m')")
 
 
 @dataclass(frozen=True, eq=False)

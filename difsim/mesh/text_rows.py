@@ -65,7 +65,7 @@ def read_table(path: Path) -> Polygons:
         corners, counts, rest = _read_counted_faces(rows, sizes[-1])
     else:
         plates, _, rest = _table(rows, sizes[-1], "plates")
-        corners, counts = _whole(plates.ravel()), np.full(len(plates), 3)
+        corners, counts = _to_integers(plates.ravel()), np.full(len(plates), 3)
     if rest:
         raise ValueError(f"{len(rest)} lines follow after {len(vertices)} vertices and {len(counts)} plates")
     return Polygons(vertices, _from_zero(corners, len(vertices), first), counts)
@@ -190,7 +190,7 @@ def _read_counted_faces(
             f"the header promises {count} plates, each a row with the number of its corners and a row with them: "
             "is the file whole?"
         )
-    corners = _whole(_numbers([[word] for body in bodies for word in body]).ravel())
+    corners = _to_integers(_numbers([[word] for body in bodies for word in body]).ravel())
     return corners, np.array([len(body) for body in bodies]), rows[2 * count :]
 
 
@@ -201,7 +201,7 @@ def _numbers(rows: list[Row]) -> Float[np.ndarray, "..."]:
         return np.array([[word.translate(FORTRAN) for word in row] for row in rows], float)
 
 
-def _whole(numbers: Float[np.ndarray, " C"]) -> Int[np.ndarray, " C"]:
+def _to_integers(numbers: Float[np.ndarray, " C"]) -> Int[np.ndarray, " C"]:
     if not ((numbers == np.round(numbers)) & (np.abs(numbers) < 2.0**53)).all():  # NaN and inf, too
         raise ValueError("a plate names a vertex by what is no whole number")
     return numbers.astype(np.int64)

@@ -26,18 +26,18 @@ ELEMENTWISE = {
 INSIDE = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
 
-def by_components(f: Callable[..., Any]) -> Callable[..., Any]:
+def split_components(f: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, in which all that is done with short arrays is done with each of their components.
 
     **Arguments:** `f`, of pytrees of arrays, on no CPU. **Returns:** the function.
     """
 
-    def of(*args):
+    def wrapper(*args):
         traced, gives = jax.make_jaxpr(f, return_shape=True)(*args)
         made = _run(traced.jaxpr, traced.consts, jax.tree.leaves(args))
-        return jax.tree.unflatten(jax.tree.structure(gives), map(_whole, made))
+        return jax.tree.unflatten(jax.tree.structure(gives), map(_stack, made))
 
-    return of
+    return wrapper
 
 
 def _run(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
@@ -48,12 +48,12 @@ def _run(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
         return x.val if isinstance(x, jax.extend.core.Literal) else known[x]
 
     for each in jaxpr.eqns:
-        made = _made(each, [value(x) for x in each.invars])
+        made = _evaluate(each, [value(x) for x in each.invars])
         known.update(zip(each.outvars, made, strict=True))
     return [value(x) for x in jaxpr.outvars]
 
 
-def _made(each: Any, args: list[Any]) -> list[Any]:
+def _evaluate(each: Any, args: list[Any]) -> list[Any]:
     """The results of one operation."""
     name, params = each.primitive.name, each.params
     if name in INSIDE:
@@ -76,7 +76,7 @@ def _made(each: Any, args: list[Any]) -> list[Any]:
         return [_array(found, parts[0].shape)]
     if short and name in REARRANGED:
         return REARRANGED[name](params, *map(_parts, args))
-    found = each.primitive.bind(*map(_whole, args), **each.primitive.get_bind_params(params))
+    found = each.primitive.bind(*map(_stack, args), **each.primitive.get_bind_params(params))
     return found if each.primitive.multiple_results else [found]
 
 
@@ -96,7 +96,7 @@ def _parts(x: Any) -> np.ndarray:
     return _array([flat[i] for i in range(flat.size)] if x.ndim else [x], x.shape)
 
 
-def _whole(x: Any) -> Any:
+def _stack(x: Any) -> Any:
     """The array of components."""
     if not (isinstance(x, np.ndarray) and x.dtype == object):
         return x

@@ -33,7 +33,7 @@ class Rows(eqx.Module):
     they are in order; of each group: `begin`, where the entries of its members begin in that order, and the last ends;
     `ranks`, 0, 1, ..., as many as there is room for.
 
-    **Arguments:** by `Rows.of`.
+    **Arguments:** by `Rows.empty`.
     """
 
     who: Int[Array, " q"]
@@ -42,7 +42,7 @@ class Rows(eqx.Module):
     ranks: tuple[Int[Array, " _"], ...]
 
     @classmethod
-    def of(cls, q: int, groups: Sequence[int], is_ordered: bool = False) -> "Rows":
+    def empty(cls, q: int, groups: Sequence[int], is_ordered: bool = False) -> "Rows":
         """The rows of a list without entries.
 
         **Arguments:** `q`, the room of the list; `groups`, the number of particles in each; `is_ordered`, whether the
@@ -74,7 +74,7 @@ class Rows(eqx.Module):
         most = (max(LEAST, int(np.ceil(slack * count.max(initial=0)))) for count in counts)
         return eqx.tree_at(lambda s: s.ranks, self, tuple(jnp.arange(k, dtype=jnp.int32) for k in most))
 
-    def made(self, who: Int[Array, " q"], real: Bool[Array, " q"]) -> tuple["Rows", Bool[Array, ""]]:
+    def rebuild(self, who: Int[Array, " q"], real: Bool[Array, " q"]) -> tuple["Rows", Bool[Array, ""]]:
         """The rows of other entries.
 
         **Arguments:** `who` [q], the particle of each; `real` [q], False for padding. **Returns:** the rows, and
@@ -124,7 +124,7 @@ def totals(lists: tuple[Rows, ...], values: tuple[Any, ...], others: Any = None)
     return linear(_add_to, _take_both, lists, (others, values))
 
 
-def taken(lists: tuple[Rows, ...], samples: Any) -> tuple[Any, ...]:
+def gather(lists: tuple[Rows, ...], samples: Any) -> tuple[Any, ...]:
     """The samples of the particle of each entry; the transpose of `totals`.
 
     **Arguments:** `lists`; `samples`, a pytree of arrays with a last axis of n. **Returns:** for each list such a
@@ -143,7 +143,7 @@ def _take_both(lists: tuple[Rows, ...], sums: Any) -> tuple[Any, tuple[Any, ...]
 
 
 def _add(lists: tuple[Rows, ...], values: tuple[Any, ...], others: Any = None) -> Any:
-    return jax.lax.platform_dependent(others, lists, values, cpu=one_by_one, default=by_rows)
+    return jax.lax.platform_dependent(others, lists, values, cpu=one_by_one, default=sum_rows)
 
 
 def _take(lists: tuple[Rows, ...], samples: Any) -> tuple[Any, ...]:
@@ -164,7 +164,7 @@ def one_by_one(others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) ->
     return jax.tree.map(total, others, *values)
 
 
-def by_rows(others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> Any:
+def sum_rows(others: Any, lists: tuple[Rows, ...], values: tuple[Any, ...]) -> Any:
     """The sums by particle, each of its own entries."""
     entries = [_entries(rows) for rows in lists]
 
@@ -186,14 +186,16 @@ def _entries(rows: Rows) -> list[tuple[Array, Array]]:
         there = place < begin[None, 1:]
         # Beyond a row: one place for all, which stays in a cache.
         place = jnp.where(there, place, 0)
-        found.append((place if rows.order is None else _at(rows.order, place), there))
+        found.append((place if rows.order is None else _gather_at(rows.order, place), there))
     return found
 
 
 def _sums(entries: list[tuple[Array, Array]], x: Array) -> Array:
     """The sums of what each entry gives, [q], for the particles of all groups."""
-    return jnp.concatenate([jnp.sum(jnp.where(there, _at(x, entry), 0), axis=0) for entry, there in entries])
+    return jnp.concatenate(
+        [jnp.sum(jnp.where(there, _gather_at(x, entry), 0), axis=0) for entry, there in entries]
+    )
 
 
-def _at(x: Array, place: Array) -> Array:
+def _gather_at(x: Array, place: Array) -> Array:
     return x.at[place].get(mode="promise_in_bounds")

@@ -8,10 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from difsim.particles.components import by_components
+from difsim.particles.components import split_components
 from difsim.particles.entries import Rows, totals
-from difsim.particles.parts import CHUNK, by_parts
-from difsim.particles.transposed import changing, differentiable, opened
+from difsim.particles.parts import CHUNK, fill_by_parts
+from difsim.particles.transposed import differentiable, hoist_constants, tangent_map
 
 
 def pair_map(
@@ -33,12 +33,12 @@ def pair_map(
     **Raises:** ValueError for an interaction that does not return floats.
     """
     one, row = (jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), x) for x in (samples, own))
-    numbers, of_pair = opened(interaction, one, one, row)
+    numbers, of_pair = hoist_constants(interaction, one, one, row)
     # Not the derivatives: their programs are large already, and would gain little.
-    return _mapped(of_pair, by_components(of_pair), numbers, samples, own, ends)
+    return _map(of_pair, split_components(of_pair), numbers, samples, own, ends)
 
 
-def _mapped(
+def _map(
     one: Callable[..., Any],
     apart: Callable[..., Any],
     numbers: Any,
@@ -58,9 +58,9 @@ def _mapped(
 def _push(one, at, along):
     """The forward derivative of the values."""
     moving, still, ends = at
-    change = changing(one)
+    change = tangent_map(one)
     numbers, samples, own = zip(moving, still, along, strict=True)
-    return _mapped(change, change, numbers, samples, own, ends)
+    return _map(change, change, numbers, samples, own, ends)
 
 
 def _pull(one, at, cotangent):
@@ -74,7 +74,7 @@ def _pull(one, at, cotangent):
 
     rows = own, kept, cotangent
     given = (numbers, constants), (samples, others), rows
-    by_numbers, by_first, by_second, by_own = _mapped(cause, cause, *given, ends)
+    by_numbers, by_first, by_second, by_own = _map(cause, cause, *given, ends)
     by_samples = totals(ends, (by_first, by_second))
     return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples, by_own
 
@@ -87,26 +87,26 @@ def _values(
     own: Any,
     ends: tuple[Rows, Rows],
 ) -> Any:
-    """The values of `_mapped`."""
+    """The values of `_map`."""
     first, second = (s.who for s in ends)
     of_one, of_apart = (jax.vmap(f, in_axes=(None, -1, -1, -1), out_axes=-1) for f in (one, apart))
     ways = {
-        "cpu": partial(_in_parts, partial(of_one, numbers)),
-        "default": partial(_together, partial(of_apart, numbers)),
+        "cpu": partial(_map_in_parts, partial(of_one, numbers)),
+        "default": partial(_map_at_once, partial(of_apart, numbers)),
     }
     return jax.lax.platform_dependent(samples, own, first, second, **ways)
 
 
-def _together(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:
+def _map_at_once(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:
     """The values each(a, b, c) of pairs."""
 
-    def at(who):
+    def take(who):
         return jax.tree.map(lambda x: x.at[..., who].get(mode="promise_in_bounds"), samples)
 
-    return each(at(first), at(second), own)
+    return each(take(first), take(second), own)
 
 
-def _in_parts(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:
+def _map_in_parts(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:
     """The values each(a, b, c) of pairs, in parts that fit into a CPU's nearest cache; zero beyond the last pair."""
     room = first.shape[0]
     size = min(CHUNK, room)
@@ -114,7 +114,7 @@ def _in_parts(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, firs
 
     def part(begin):
         cut = partial(jax.lax.dynamic_slice_in_dim, start_index=begin, slice_size=size, axis=-1)
-        return _together(each, samples, *jax.tree.map(cut, (own, first, second)))
+        return _map_at_once(each, samples, *jax.tree.map(cut, (own, first, second)))
 
-    like = jax.eval_shape(partial(_together, each), samples, own, first, second)
-    return by_parts(part, like, size, (count + size - 1) // size)
+    like = jax.eval_shape(partial(_map_at_once, each), samples, own, first, second)
+    return fill_by_parts(part, like, size, (count + size - 1) // size)

@@ -61,7 +61,7 @@ class AbstractParticles(eqx.Module):
         """The part of a motion that belongs to the pairs of a list; nothing, unless pairs remember."""
         return ()
 
-    def remapped_memory(self, motion: Any, near: Any) -> Any:
+    def remap_memory(self, motion: Any, near: Any) -> Any:
         """The memory of `memory`, in the order of the pairs of a new list.
 
         **Arguments:** `motion`; `near`, the new list. **Returns:** the memory.
@@ -98,7 +98,7 @@ class AbstractParticles(eqx.Module):
         """The index of a particle whose state is not finite, -1 where there is none (`one_of`)."""
 
     @abstractmethod
-    def outside_validity(self, motion: Any) -> Int[Array, ""]:
+    def find_outside_validity(self, motion: Any) -> Int[Array, ""]:
         """The index of a particle that is outside the validity of its law, -1 where there is none."""
 
 

@@ -74,7 +74,7 @@ class Neighbours(eqx.Module):
                 f"Neighbours: particles up to {np.ptp(x, axis=1).max():.3g} m apart make {prod(cells):.3g} cells of "
                 f"{width:.3g} m, more than {MOST_CELLS:.3g}: leave out the particles that are far from the others"
             )
-        x = as_float(position)  # in its own precision, as in `made`, and all that is compared with it
+        x = as_float(position)  # in its own precision, as in `rebuild`, and all that is compared with it
         empty = cls(
             jnp.zeros((1, x.shape[1]), jnp.int32),
             rigid,
@@ -86,7 +86,7 @@ class Neighbours(eqx.Module):
         )
         room = max(1, int(np.ceil(slack * int(_longest(empty, x)))))
         sized = replace(empty, index=jnp.zeros((room, x.shape[1]), jnp.int32))
-        return eqx.filter_jit(Neighbours.made)(sized, x)
+        return eqx.filter_jit(Neighbours.rebuild)(sized, x)
 
     @property
     def count(self) -> int:
@@ -98,11 +98,11 @@ class Neighbours(eqx.Module):
         moved = jnp.max(jnp.sum((position - self.origin) ** 2, axis=0))
         return ~(moved <= (0.5 * self.skin) ** 2)  # true of NaN
 
-    def updated(self, position: Float[Array, "d n"]) -> "Neighbours":
+    def update(self, position: Float[Array, "d n"]) -> "Neighbours":
         """The list for `position`, rebuilt only if it is stale, also under jit; check `overflow`."""
-        return jax.lax.cond(self.is_stale(position), lambda: self.made(position), lambda: self)
+        return jax.lax.cond(self.is_stale(position), lambda: self.rebuild(position), lambda: self)
 
-    def made(self, position: Float[Array, "d n"]) -> "Neighbours":
+    def rebuild(self, position: Float[Array, "d n"]) -> "Neighbours":
         """The list, rebuilt; its overflow stays once it is set."""
         position = jax.lax.stop_gradient(position)
         index, length = _rows(self, position)

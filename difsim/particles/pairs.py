@@ -53,7 +53,7 @@ class Pairs(eqx.Module):
         groups = (alone, body.size) if body.size else (alone,)
 
         def ends(room):
-            return Rows.of(room, groups, True), Rows.of(room, groups, False)
+            return Rows.empty(room, groups, True), Rows.empty(room, groups, False)
 
         empty = cls(
             ends(1), near, jnp.asarray(radius), body, start, jnp.asarray(False), jnp.asarray(gap, start.dtype)
@@ -61,12 +61,12 @@ class Pairs(eqx.Module):
         # At least one per particle: separate particles meet later, and spare capacity costs little.
         room = max(position.shape[1], int(np.ceil(slack * int(_count(empty, position)))))
         sized = eqx.tree_at(lambda s: s.ends, empty, ends(room))
-        made = first, second, _ = eqx.filter_jit(_found)(sized, position)
+        made = first, second, _ = eqx.filter_jit(_find)(sized, position)
         real = np.asarray(first != second)
         roomy = tuple(
             s.with_room(np.asarray(x)[real], slack) for s, x in zip(sized.ends, (first, second), strict=True)
         )
-        return eqx.filter_jit(Pairs._with)(eqx.tree_at(lambda s: s.ends, sized, roomy), *made)
+        return eqx.filter_jit(Pairs._replace)(eqx.tree_at(lambda s: s.ends, sized, roomy), *made)
 
     @property
     def first(self) -> Int[Array, " p"]:
@@ -80,32 +80,32 @@ class Pairs(eqx.Module):
 
     def is_stale(self, position: Float[Array, "3 n"]) -> Bool[Array, ""]:
         """True if a particle has moved further than half the skin, or rows are blank: pairs may be missing."""
-        alone, parts = self._apart(position)
+        alone, parts = self._split_positions(position)
         moved = jnp.max(jnp.sum((parts - self.origin) ** 2, axis=0), initial=0.0)
         late = self.near.is_stale(alone) | ~(moved <= (0.5 * self.near.skin) ** 2)  # true of NaN
         return late | self.ends[0].is_blank
 
-    def made(self, position: Float[Array, "3 n"]) -> "Pairs":
+    def rebuild(self, position: Float[Array, "3 n"]) -> "Pairs":
         """The list, rebuilt; its overflow stays once it is set."""
-        alone, parts = self._apart(jax.lax.stop_gradient(position))
-        return eqx.tree_at(lambda s: (s.near, s.origin), self, (self.near.made(alone), parts))._filled(position)
+        alone, parts = self._split_positions(jax.lax.stop_gradient(position))
+        return eqx.tree_at(lambda s: (s.near, s.origin), self, (self.near.rebuild(alone), parts))._fill(position)
 
-    def _apart(self, position: Float[Array, "3 n"]):
+    def _split_positions(self, position: Float[Array, "3 n"]):
         """The positions of free particles, and of the parts of bodies."""
         alone = position.shape[1] - self.body.size
         return position[:, :alone], position[:, alone:]
 
-    def _filled(self, position: Float[Array, "3 n"]) -> "Pairs":
-        return self._with(*_found(self, jax.lax.stop_gradient(position)))
+    def _fill(self, position: Float[Array, "3 n"]) -> "Pairs":
+        return self._replace(*_find(self, jax.lax.stop_gradient(position)))
 
-    def _with(self, first: Int[Array, " p"], second: Int[Array, " p"], count: Int[Array, ""]) -> "Pairs":
+    def _replace(self, first: Int[Array, " p"], second: Int[Array, " p"], count: Int[Array, ""]) -> "Pairs":
         """The list with these pairs, and whether there are more than it has room for."""
-        made = [s.made(x, first != second) for s, x in zip(self.ends, (first, second), strict=True)]
+        made = [s.rebuild(x, first != second) for s, x in zip(self.ends, (first, second), strict=True)]
         full = (count > self.first.shape[0]) | made[0][1] | made[1][1]
         ends, overflow = (made[0][0], made[1][0]), self.overflow | self.near.overflow | full
         return eqx.tree_at(lambda s: (s.ends, s.overflow), self, (ends, overflow))
 
-    def carried(self, first: Int[Array, " q"], second: Int[Array, " q"]) -> Int[Array, " p"]:
+    def match(self, first: Int[Array, " q"], second: Int[Array, " q"]) -> Int[Array, " p"]:
         """The index of each pair of this list in another one, -1 for a new pair, to remap the history of pairs.
 
         **Arguments:** `first`, `second` [q], the pairs of the other list. **Returns:** indices [p].
@@ -126,7 +126,7 @@ class Pairs(eqx.Module):
         return jnp.where(self.first != self.second, found, -1)
 
 
-def _found(of: Pairs, position: Float[Array, "3 n"]):
+def _find(of: Pairs, position: Float[Array, "3 n"]):
     """First and second particle of each pair, and the number of pairs."""
     room = of.first.shape[0]
     own, other, kept = _candidates(of, position)
@@ -164,4 +164,4 @@ def _candidates(of: Pairs, position: Float[Array, "3 n"]):
 @eqx.filter_jit
 def _count(of: Pairs, position: Float[Array, "3 n"]) -> Int[Array, ""]:
     """The number of pairs."""
-    return _found(of, position)[2]
+    return _find(of, position)[2]

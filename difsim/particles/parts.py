@@ -12,7 +12,7 @@ from jaxtyping import Array, Int
 CHUNK = 504
 
 
-def by_parts(make: Callable[[Int[Array, ""]], Any], like: Any, size: int, count: Any) -> Any:
+def fill_by_parts(make: Callable[[Int[Array, ""]], Any], like: Any, size: int, count: Any) -> Any:
     """Arrays like `like`, from `make(begin)` for each of the first `count` parts, zero elsewhere.
 
     **Arguments:** `make`: returns the same pytree with a last axis of `size`, from the entry `begin` on; `like`:

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.particles.neighbours import Neighbours
-from difsim.particles.parts import CHUNK, by_parts
-from difsim.particles.transposed import changing, differentiable, opened
+from difsim.particles.parts import CHUNK, fill_by_parts
+from difsim.particles.transposed import differentiable, hoist_constants, tangent_map
 
 # Neighbours that one thread of an accelerator adds up. From 32 on XLA shares a sum among threads, and with it a block's
 # scarce memory: then it stores what all pairs give, and adds up four numbers at a time.
@@ -35,7 +35,7 @@ def pair_sums(interaction: Callable[[Any, Any], Any], samples: Any, neighbours: 
     **Raises:** ValueError for an interaction that does not return floats.
     """
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), samples)
-    numbers, of_pair = opened(interaction, one, one)
+    numbers, of_pair = hoist_constants(interaction, one, one)
     return _sums(of_pair, numbers, samples, neighbours.index, neighbours.longest)
 
 
@@ -44,7 +44,7 @@ def _sums(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index
 
     def run(given, index, longest):
         numbers, samples = given
-        return _summed(one, numbers, samples, index, longest)
+        return _sum(one, numbers, samples, index, longest)
 
     return differentiable(run, partial(_push, one), partial(_pull, one), (numbers, samples), index, longest)
 
@@ -53,7 +53,7 @@ def _push(one, at, along):
     """The forward derivative of the sums: sums of the derivatives of each neighbour's term."""
     moving, still, index, longest = at
     numbers, samples = zip(moving, still, along, strict=True)
-    return _sums(changing(one), numbers, samples, index, longest)
+    return _sums(tangent_map(one), numbers, samples, index, longest)
 
 
 def _pull(one, at, cotangent):
@@ -64,24 +64,24 @@ def _pull(one, at, cotangent):
         (numbers, constants), (x, still_x, sum_a), (y, still_y, sum_b) = numbers, a, b
         fixed, other = eqx.combine(numbers, constants), eqx.combine(y, still_y)
 
-        def does(numbers, x):
+        def act(numbers, x):
             own = eqx.combine(x, still_x)
             return one(eqx.combine(numbers, constants), own, other), one(fixed, other, own)
 
-        return jax.vjp(does, numbers, x)[1]((sum_a, sum_b))
+        return jax.vjp(act, numbers, x)[1]((sum_a, sum_b))
 
     by_numbers, by_samples = _sums(cause, (numbers, constants), (moving, still, cotangent), *row)
     return jax.tree.map(lambda x: jnp.sum(x, axis=-1), by_numbers), by_samples
 
 
-def _summed(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index, longest) -> Any:
+def _sum(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index, longest) -> Any:
     """Σ_b one(numbers, a, b)."""
     each = partial(jax.vmap(one, in_axes=(None, -1, -1), out_axes=-1), numbers)
-    ways = {"cpu": partial(in_parts, each), "default": partial(together, each)}
+    ways = {"cpu": partial(sum_in_parts, each), "default": partial(sum_in_blocks, each)}
     return jax.lax.platform_dependent(samples, index, longest, **ways)
 
 
-def in_parts(each: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
+def sum_in_parts(each: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
     """Σ_b each(a, b), one neighbour at a time, in parts that fit into a CPU's nearest cache."""
     like, n = jax.eval_shape(each, samples, samples), index.shape[1]
     size = min(CHUNK, n)
@@ -99,10 +99,10 @@ def in_parts(each: Callable[[Any, Any], Any], samples: Any, index, longest) -> A
         end = jnp.minimum(longest, index.shape[0])
         return jax.lax.fori_loop(jnp.zeros_like(end), end, add, none)
 
-    return by_parts(part, like, size, -(-n // size))
+    return fill_by_parts(part, like, size, -(-n // size))
 
 
-def together(each: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
+def sum_in_blocks(each: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:
     """Σ_b each(a, b), `BLOCK` neighbours by one thread, `longest` unused."""
     del longest  # the padding, a quarter of the list, is added as well: it is of particles with themselves
     k, n = index.shape

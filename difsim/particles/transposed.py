@@ -17,7 +17,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 
-def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
+def hoist_constants(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
     """The arrays that `f` closes over, and `f` as a function of these and of its own arguments.
 
     **Arguments:** `f`; `like`, its arguments. **Returns:** the arrays and the function.
@@ -26,17 +26,17 @@ def opened(f: Callable[..., Any], *like: Any) -> tuple[Any, Callable[..., Any]]:
     traced, gives = jax.make_jaxpr(f, return_shape=True)(*like)
     numbers, fixed = eqx.partition(traced.consts, eqx.is_array)
 
-    def of(numbers, *args):
+    def call(numbers, *args):
         made = eval_jaxpr(traced.jaxpr, eqx.combine(numbers, fixed), *jax.tree.leaves(args))
         return jax.tree.unflatten(jax.tree.structure(gives), made)
 
-    for x in jax.tree.leaves(jax.eval_shape(of, numbers, *like)):
+    for x in jax.tree.leaves(jax.eval_shape(call, numbers, *like)):
         if not jnp.issubdtype(x.dtype, jnp.floating):
             raise ValueError(f"an interaction of particles gives {x.dtype} where floats belong")
-    return numbers, jax.jit(of)  # traced once for the values, the derivatives and each platform
+    return numbers, jax.jit(call)  # traced once for the values, the derivatives and each platform
 
 
-def changing(f: Callable[..., Any]) -> Callable[..., Any]:
+def tangent_map(f: Callable[..., Any]) -> Callable[..., Any]:
     """The forward derivative of `f`, as a function of triples (moving, fixed, tangent), one per argument.
 
     The first two have None for each other, as those of `differentiable`.
@@ -59,16 +59,16 @@ def differentiable(run: Callable[..., Any], push, pull, given: Any, *fixed: Any)
     """
 
     @jax.custom_jvp
-    def made(given, *fixed):
+    def call(given, *fixed):
         return run(given, *fixed)
 
-    @partial(made.defjvp, symbolic_zeros=True)
+    @partial(call.defjvp, symbolic_zeros=True)
     def _(primals, tangents):
         live = jax.tree.map(lambda t: not isinstance(t, SymbolicZero), tangents[0])
         at = *eqx.partition(primals[0], live), *primals[1:]
-        return made(*primals), linear(push, pull, at, eqx.filter(tangents[0], live))
+        return call(*primals), linear(push, pull, at, eqx.filter(tangents[0], live))
 
-    return made(given, *fixed)
+    return call(given, *fixed)
 
 
 def linear(push: Callable[[Any, Any], Any], pull: Callable[[Any, Any], Any], at: Any, tangent: Any) -> Any:
@@ -111,13 +111,13 @@ def _jvp(primals, tangents, *, push, pull, count):
     live = [i for i, t in enumerate(tangents[:count]) if not isinstance(t, ad.Zero)]
     if live:
 
-        def elsewhere(some):
+        def push_from(some):
             there = list(at)
             for i, x in zip(live, some, strict=True):
                 there[i] = x
             return push(there, along)
 
-        _, turned = jax.jvp(elsewhere, ([at[i] for i in live],), ([tangents[i] for i in live],))
+        _, turned = jax.jvp(push_from, ([at[i] for i in live],), ([tangents[i] for i in live],))
         moved = [ad.add_tangents(a, b) for a, b in zip(moved, turned, strict=True)]
     return image, moved
 

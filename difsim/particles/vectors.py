@@ -46,7 +46,7 @@ def outer(a: Vector, b: Vector) -> tuple[Components, ...]:
     return tuple(times(a[i], b) for i in range(len(a)))
 
 
-def stacked(m: tuple[Components, ...]) -> Float[Array, "d d *n"]:
+def stack(m: tuple[Components, ...]) -> Float[Array, "d d *n"]:
     """A tensor [d, d, ...] from its rows."""
     return jnp.stack([jnp.stack(row) for row in m])
 

@@ -11,17 +11,17 @@ UNFINISHED = ".part-"  # how the names of unfinished files begin: a killed proce
 
 
 @contextmanager
-def atomically(path: Path) -> Iterator[Path]:
+def write_atomically(path: Path) -> Iterator[Path]:
     """A path to write a file to, which is moved to `path` at the end: a killed run leaves the old file or the new one.
 
-        with atomically(folder / "result.json") as beside:
-            beside.write_text(text)
+        with atomically(folder / "result.json") as partial:
+            partial.write_text(text)
 
-    **Arguments:** `path`, whose folder is made if needed. **Yields:** a path beside it, with the same suffix.
+    **Arguments:** `path`, whose folder is made if needed. **Yields:** a path in that folder, with the same suffix.
     **Raises:** whatever the body raises, an OSError with the path; the unfinished file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = _beside(path)
+    beside = _temporary_path(path)
     try:
         yield beside
         with beside.open("rb+") as file:
@@ -40,7 +40,7 @@ def remove_at_once(folder: Path) -> None:
 
     **Arguments:** `folder`. **Raises:** OSError where it cannot be removed.
     """
-    beside = _beside(folder)
+    beside = _temporary_path(folder)
     folder.replace(beside)
     shutil.rmtree(beside)
 
@@ -57,6 +57,6 @@ def remove_unfinished(folder: Path) -> None:
             left.unlink(missing_ok=True)  # it was in a folder that is removed already
 
 
-def _beside(path: Path) -> Path:
-    """An unfinished name beside a path: two threads may make the same file."""
+def _temporary_path(path: Path) -> Path:
+    """A name for the unfinished file of a path: two threads may make the same file."""
     return path.with_name(f"{UNFINISHED}{uuid.uuid4().hex[:12]}-{path.name}")

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.checks import instance, require_function
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 from difsim.saving.marks import PLAIN, digest
 
 ABOUT = "about.json"  # in each file, beside its arrays: what it is a piece of
@@ -76,7 +76,7 @@ class Checkpoint:
         table = {name: np.asarray(array, order="C") for name, array in arrays.items()}
         if others := {name: str(array.dtype) for name, array in table.items() if array.dtype.kind not in PLAIN}:
             raise ValueError(f"{self.path(key)}: {others} are no numbers: give numbers")
-        with atomically(self.path(key)) as beside, zipfile.ZipFile(beside, "w") as file:
+        with write_atomically(self.path(key)) as beside, zipfile.ZipFile(beside, "w") as file:
             file.writestr(ABOUT, json.dumps({"key": key, "mark": self.mark}))
             for name, array in table.items():
                 with file.open(f"{name}.npy", "w", force_zip64=True) as entry:

@@ -48,10 +48,10 @@ def _(primals, tangents):
 
 def _nearest(a: Vec3, x: Vec3) -> tuple[Vec3, Scalar]:
     """The closest surface point y as pᵢ = yᵢ/aᵢ (a unit vector), and t."""
-    # In the mid-planes 0/0 would follow: take a point just beside them.
+    # In the mid-planes 0/0 would follow: take a point just off them.
     x = x + jnp.where(x == 0, _TINY, 0.0)
     # Solved for s = t + min a², which avoids cancellation near the mid-plane of the shortest axis. Its own e must be 0:
-    # a² - min a², compiled to one operation that rounds once, leaves 1e-17, which is large beside _TINY.
+    # a² - min a², compiled to one operation that rounds once, leaves 1e-17, which is large against _TINY.
     least = jnp.min(a)
     e = (a - least) * (a + least)
     start = jnp.max(a * jnp.abs(x) - e)  # below the root, since Σ ≥ 1 by the largest term alone

@@ -15,7 +15,7 @@ from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
 from difsim.mesh.surface import require_mesh
 from difsim.shape.sdf import AbstractSDF
-from difsim.shape.tables import cached
+from difsim.shape.tables import load_or_build
 from difsim.spline import GridSpline, interpolate
 from difsim.typing import Scalar, Vec3
 
@@ -75,7 +75,7 @@ class GridSDF(AbstractSDF):
         numbers = (float(spacing), margin, _DEGREE)
         distance = partial(signed_distance, mesh)
         make = partial(_tabulate, distance, low, high, spacing, margin, max_nodes)
-        return GridSDF(cached(cache, "sdf", mesh, numbers, make))
+        return GridSDF(load_or_build(cache, "sdf", mesh, numbers, make))
 
     @staticmethod
     def from_sdf(
@@ -104,14 +104,14 @@ class GridSDF(AbstractSDF):
 
 
 def _tabulate(function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int) -> GridSpline:
-    values, first = sampled(function, low, high, spacing, margin, max_nodes)
+    values, first = sample_grid(function, low, high, spacing, margin, max_nodes)
     edge = min(values.take(end, axis).min() for axis in range(3) for end in (0, -1))
     if edge <= 0:
         raise ValueError(f"the solid reaches the end of the grid (distance {edge:.3g} m there): enlarge the box")
     return interpolate(values, first, spacing, _DEGREE)
 
 
-def sampled(
+def sample_grid(
     function: Callable, low, high, spacing: float, margin: float | None, max_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """A function of points at the nodes of a grid.

@@ -22,9 +22,9 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from difsim import safe
-from difsim.declarations import count, declared, part, quantity, rule
+from difsim.declarations import count, custom_field, part, quantity, rule
 from difsim.shape.sdf import AbstractSDF
-from difsim.typing import Scalar, Vec3, came, named
+from difsim.typing import Scalar, Vec3, convert_named, describe
 
 STEEPEST = 3.225  # bound of |∇n| per lattice length
 
@@ -77,12 +77,12 @@ class Patch(AbstractAmplitude):
 
 
 def _as_amplitude(name: str, annotation: object, given: object) -> AbstractAmplitude:
-    return given if isinstance(given, AbstractAmplitude) else named(name, Constant, given)
+    return given if isinstance(given, AbstractAmplitude) else convert_named(name, Constant, given)
 
 
 def _as_seed(name: str, annotation: object, given: object) -> UInt32[Array, ""]:
     if not isinstance(given, int | np.integer) and not jnp.issubdtype(getattr(given, "dtype", float), jnp.integer):
-        raise ValueError(f"{name}: got {came(given)}: give an integer")
+        raise ValueError(f"{name}: got {describe(given)}: give an integer")
     return jnp.asarray(given, jnp.uint32)
 
 
@@ -103,11 +103,13 @@ class Rough(AbstractSDF):
 
     tag = "rough"
     sdf: AbstractSDF = part("smooth solid, of distance d₀")
-    amplitude: AbstractAmplitude = declared(_as_amplitude, "amplitude A, a number in m or an `AbstractAmplitude`")
+    amplitude: AbstractAmplitude = custom_field(
+        _as_amplitude, "amplitude A, a number in m or an `AbstractAmplitude`"
+    )
     wavelength: Scalar = quantity(
         "m", "wavelength λ of the first octave, its lattice spacing", gt=0, usual=(0.01, 1e3), slip="mm"
     )
-    seed: UInt32[Array, ""] = declared(_as_seed, "seed, an integer")
+    seed: UInt32[Array, ""] = custom_field(_as_seed, "seed, an integer")
     octaves: int = count("number of octaves", default=4)
     lacunarity: Scalar = quantity(
         "", "ratio ℓ of the frequencies of an octave and the one before", gt=0, usual=(1.5, 4), default=2.0

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.checks import at_one_point, check_points
+from difsim.checks import check_point, check_points
 from difsim.declarations import part, quantity, rule
 from difsim.rotation import times3
 from difsim.typing import Mat3, Scalar, Vec2, Vec3
@@ -31,7 +31,7 @@ class AbstractSDF(eqx.Module):
     def distance(self, x: Vec3) -> Scalar:
         """Signed distance in m of `x` [3] in m: negative inside, positive outside."""
 
-    @at_one_point
+    @check_point
     def normal(self, x: Vec3) -> Vec3:
         """The outward unit normal n̂ [3] = ∇d/|∇d| at `x` [3] in m; 0 where ∇d = 0 (the centre of a sphere)."""
         return safe.unit(jax.grad(self.distance)(x))

@@ -59,7 +59,7 @@ def fill_with_spheres(
     if not 0 < smallest <= 1:
         raise ValueError(f"fill_with_spheres: smallest = {smallest} must be in (0, 1], such as 0.05")
     centre, radius = _candidates(mesh, points, smallest)
-    empty = _inside(mesh, samples)
+    empty = _sample_inside(mesh, samples)
     chosen, left = [], []
     # The volume that a sphere adds only decreases: it is the best if it still adds more than others did before.
     heap = [(-np.inf, i) for i in range(len(radius))]
@@ -123,7 +123,7 @@ def _bisectors(mesh: TriMesh, points: int) -> tuple[np.ndarray, np.ndarray, np.n
     return begin[which] + share[:, None] * along[which], -both[which] / (2 * sine[which])[:, None], sine[which]
 
 
-def _inside(mesh: TriMesh, samples: int) -> np.ndarray:
+def _sample_inside(mesh: TriMesh, samples: int) -> np.ndarray:
     """Points [samples, 3] m spread evenly in the mesh."""
     from scipy.stats import qmc
 

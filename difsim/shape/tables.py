@@ -13,7 +13,7 @@ FORM = 2  # version of the tables, so that an older one is not read
 PARTS = ("origin", "spacing", "coefficients", "degree")
 
 
-def cached(
+def load_or_build(
     cache: str | PathLike | None, kind: str, mesh: TriMesh, numbers: tuple, make: Callable[[], GridSpline]
 ) -> GridSpline:
     """A table from the folder `cache`, or from `make()` if it is not there yet.

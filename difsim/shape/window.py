@@ -10,9 +10,9 @@ from difsim import safe
 from difsim.declarations import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
-from difsim.shape.grid import sampled
+from difsim.shape.grid import sample_grid
 from difsim.shape.sdf import AbstractSDF, Box, Posed
-from difsim.shape.tables import cached
+from difsim.shape.tables import load_or_build
 from difsim.spline import GridSpline, interpolate
 from difsim.typing import Scalar, Vec3
 
@@ -61,8 +61,8 @@ class Window(AbstractSDF):
 
         def make() -> GridSpline:
             box = centre - half_size, centre + half_size
-            values, first = sampled(partial(signed_distance, mesh), *box, spacing, None, max_nodes)
+            values, first = sample_grid(partial(signed_distance, mesh), *box, spacing, None, max_nodes)
             return interpolate(values, first, spacing, _DEGREE)
 
         numbers = (centre.tolist(), float(half_size), float(spacing), _DEGREE)
-        return Window(cached(cache, "window", mesh, numbers, make))
+        return Window(load_or_build(cache, "window", mesh, numbers, make))

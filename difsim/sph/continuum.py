@@ -14,7 +14,7 @@ from difsim.declarations import part, quantity, rule
 from difsim.particles.model import AbstractEstimating, one_of
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.sums import pair_sums
-from difsim.particles.vectors import stacked, upper
+from difsim.particles.vectors import stack, upper
 from difsim.sph.corrections import AbstractCorrection
 from difsim.sph.density import AbstractDensity, Continuity
 from difsim.sph.equations import Flow, Sample, Viscosity, interaction
@@ -176,7 +176,7 @@ class Continuum(AbstractEstimating):
         return jnp.sqrt(jnp.max(squares)), jnp.zeros_like(squares[0])
 
     def begin(self, time: Scalar, state: ContinuumState, neighbours: Neighbours) -> ContinuumMotion:
-        placed = self._placed(time, state)
+        placed = self._place(time, state)
         rate, power = self.field(time, placed, neighbours)
         names = () if self.losses is None else ("plastic", *power)
         lost = {name: jnp.zeros_like(time) for name in names}
@@ -243,7 +243,7 @@ class Continuum(AbstractEstimating):
         each = jnp.sum(state.velocity, axis=0) + jnp.sum(state.stress, axis=(0, 1)) + state.density
         return one_of(~jnp.isfinite(each))
 
-    def outside_validity(self, motion: ContinuumMotion) -> Int[Array, ""]:
+    def find_outside_validity(self, motion: ContinuumMotion) -> Int[Array, ""]:
         """A particle whose density has doubled or is a tenth, -1 for none; loose grains have half of it."""
         ratio = motion.state.density / self.material.density
         return one_of((ratio <= 0.1) | (ratio >= 2.0))
@@ -321,24 +321,24 @@ class Continuum(AbstractEstimating):
         """The sums over pairs, plain and with their corrections."""
         data = [jax.vmap(c.data, in_axes=-1, out_axes=-1)(sample) for c in self.corrections]
 
-        def both(a, b):
+        def interact(a, b):
             (a, of_a), (b, of_b) = a, b
             further = [c.term(self.kernel, a, b, *s) for c, *s in zip(self.corrections, of_a, of_b, strict=True)]
             return interaction(self.kernel, self.viscosity, a, b), further
 
-        sums, further = pair_sums(both, (sample, data), neighbours)
-        gradient = stacked(sums.gradient)
+        sums, further = pair_sums(interact, (sample, data), neighbours)
+        gradient = stack(sums.gradient)
         plain = flow = Flow(jnp.stack(sample.velocity), gradient, jnp.stack(sums.acceleration))
         for correction, sum_ in zip(self.corrections, further, strict=True):
-            flow = jax.vmap(correction.corrected, in_axes=-1, out_axes=-1)(flow, sum_)
+            flow = jax.vmap(correction.correct, in_axes=-1, out_axes=-1)(flow, sum_)
         return plain, flow
 
     def _admissible(self, time: Scalar, state: ContinuumState) -> ContinuumState:
         """The state with the stress that the material can bear, and its tools at their places at `time`."""
         stress = self.material.admissible(state.stress, state.density)
-        return self._placed(time, eqx.tree_at(lambda s: s.stress, state, stress))
+        return self._place(time, eqx.tree_at(lambda s: s.stress, state, stress))
 
-    def _placed(self, time: Scalar, state: ContinuumState) -> ContinuumState:
+    def _place(self, time: Scalar, state: ContinuumState) -> ContinuumState:
         for tool in self.tools:
             x, v = tool.at(time)
             x, v = x.astype(state.position.dtype), v.astype(state.velocity.dtype)

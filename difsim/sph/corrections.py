@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.declarations import quantity
-from difsim.particles.vectors import dot, minus, outer, rows, stacked, times, upper
+from difsim.particles.vectors import dot, minus, outer, rows, stack, times, upper
 from difsim.sph.equations import Flow, Sample
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.principal import principal3
@@ -33,7 +33,7 @@ class AbstractCorrection(eqx.Module):
         """
 
     @abstractmethod
-    def corrected(self, flow: Flow, sums: Any) -> Flow:
+    def correct(self, flow: Flow, sums: Any) -> Flow:
         """The corrected flow of a particle.
 
         **Arguments:** `flow`; `sums`, of the particle. **Returns:** the flow.
@@ -58,7 +58,7 @@ class XSPH(AbstractCorrection):
         weight = b.mass / (0.5 * (a.density + b.density)) * kernel.value(a.offset(b))
         return times(weight, minus(b.velocity, a.velocity))
 
-    def corrected(self, flow, sums):
+    def correct(self, flow, sums):
         return eqx.tree_at(lambda f: f.velocity, flow, flow.velocity + self.share * jnp.stack(sums))
 
 
@@ -84,8 +84,8 @@ class GradientCorrection(AbstractCorrection):
         offset = a.offset(b)
         return outer(times(-b.mass / b.density, offset), kernel.gradient(offset))
 
-    def corrected(self, flow, sums):
-        adjugate, determinant = _adjugate(stacked(sums))
+    def correct(self, flow, sums):
+        adjugate, determinant = _adjugate(stack(sums))
         # M is the identity with neighbours on all sides, and its determinant is about ¼ at a flat surface.
         inverse = adjugate / jnp.maximum(determinant, self.least)
         gradient = jnp.stack([jnp.stack([dot(row, column) for column in inverse.T]) for row in flow.gradient])
@@ -108,7 +108,7 @@ class ArtificialStress(AbstractCorrection):
     exponent: Scalar = quantity("", "exponent n", gt=0, usual=(1, 10), default=2.55)
 
     def data(self, sample):
-        stress = stacked(rows(sample.stress))
+        stress = stack(rows(sample.stress))
         return upper(-self.strength * tension(stress))
 
     def term(self, kernel, a, b, data_a, data_b):
@@ -119,7 +119,7 @@ class ArtificialStress(AbstractCorrection):
         both = rows(tuple(x + y for x, y in zip(data_a, data_b, strict=True)))
         return tuple(b.mass * nearness * dot(row, slope) for row in both)
 
-    def corrected(self, flow, sums):
+    def correct(self, flow, sums):
         return eqx.tree_at(lambda f: f.acceleration, flow, flow.acceleration + jnp.stack(sums))
 
 

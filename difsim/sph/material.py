@@ -98,10 +98,10 @@ def hooke(stress: Tensor, gradient: Tensor, bulk: Scalar, shear: Scalar) -> Tens
     **Arguments:** `stress`, Pa; `gradient`, 1/s; `bulk` K and `shear` G, Pa. **Returns:** dσ/dt, Pa/s.
     **Source:** paper 002 Eq 27.
     """
-    volume, deviator = split(0.5 * (gradient + _transposed(gradient)))
-    spin = 0.5 * (gradient - _transposed(gradient))
+    volume, deviator = split(0.5 * (gradient + _transpose(gradient)))
+    spin = 0.5 * (gradient - _transpose(gradient))
     turned = product3(spin, stress)  # σ Rᵀ is its transpose
-    return 2.0 * shear * deviator + isotropic(3.0 * bulk * volume) + turned + _transposed(turned)
+    return 2.0 * shear * deviator + isotropic(3.0 * bulk * volume) + turned + _transpose(turned)
 
 
 def split(tensor: Tensor) -> tuple[Each, Tensor]:
@@ -115,7 +115,7 @@ def isotropic(x: Each) -> Tensor:
     return jnp.eye(3, dtype=x.dtype).reshape(3, 3, *(1,) * x.ndim) * x[None, None]
 
 
-def _transposed(tensor: Tensor) -> Tensor:
+def _transpose(tensor: Tensor) -> Tensor:
     return jnp.swapaxes(tensor, 0, 1)
 
 

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-SWEEPS = 4  # each over all three pairs of axes; what is left beside the diagonal falls faster than its square
+SWEEPS = 4  # each over all three pairs of axes; what is left off the diagonal falls faster than its square
 
 
 def principal3(tensor: Float[Array, "3 3"]) -> tuple[Float[Array, "3"], Float[Array, "3 3"]]:

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.checks import numbers
-from difsim.declarations import declared, part, quantity, rule
-from difsim.typing import Scalar, Vec2, as_float, came, is_known
+from difsim.declarations import custom_field, part, quantity, rule
+from difsim.typing import Scalar, Vec2, as_float, describe, is_known
 
 
 class AbstractPath(eqx.Module):
@@ -102,7 +102,7 @@ def _members(name: str, annotation: Any, given: Any) -> Array:
     except ValueError:  # rows of several lengths
         x = np.asarray(None)
     if x.dtype.kind not in "iu" or x.ndim != 1:
-        raise ValueError(f"{name}: got {came(given)}: give integers [m], the indices of particles")
+        raise ValueError(f"{name}: got {describe(given)}: give integers [m], the indices of particles")
     return jnp.asarray(x)
 
 
@@ -117,10 +117,10 @@ class Tool(eqx.Module):
     freely (`difsim.sph.walls`). A corner between two such surfaces is a separate tool without a normal.
     """
 
-    members: Int[Array, " m"] = declared(_members, "indices of the particles")
+    members: Int[Array, " m"] = custom_field(_members, "indices of the particles")
     reference: Float[Array, "d m"] = quantity("m", "places of the particles at 0 s")
     path: AbstractPath = part("motion of the tool", default=Fixed())
-    normal: Float[Array, "d m"] | None = declared(_normal, "normals at 0 s, of any length but 0", default=None)
+    normal: Float[Array, "d m"] | None = custom_field(_normal, "normals at 0 s, of any length but 0", default=None)
 
     @rule("a particle is a member twice: {members}")
     def _has_different_members(self):

@@ -16,8 +16,8 @@ from difsim.stepping.guard import ContactGuard, EndingAt, FiniteNorm, Landing, s
 from difsim.stepping.rest import StopGuard
 from difsim.stepping.solution import Stats
 from difsim.stepping.table import Choice
-from difsim.stepping.tracing import unchecked
-from difsim.stepping.variational import Scales, Variational, forward, plain
+from difsim.stepping.tracing import skip_checks
+from difsim.stepping.variational import Scales, Variational, build_plain, forward
 from difsim.typing import Scalar
 
 ROUNDINGS = 30  # of a place: how deep in the ground a point on its surface may be
@@ -35,7 +35,7 @@ class Problem(eqx.Module):
 class Run(eqx.Module):
     """The result of an engine.
 
-    It has `states` [T, n] at `times` [T] (the wanted ones, or that of the end which came before them), the status and
+    It has `states` [T, n] at `times` [T] (the wanted ones, or that of the end which precedes them), the status and
     the statistics of the run.
     """
 
@@ -45,7 +45,7 @@ class Run(eqx.Module):
     stats: Stats
 
 
-def solved(run: Callable, choice: Choice, problem: Problem) -> Run:
+def run_engine(run: Callable, choice: Choice, problem: Problem) -> Run:
     """The run of an engine, with forward derivatives as rows of it, or differentiated through its steps.
 
     **Arguments:** `run` as in `variational.forward`, whose rest is (status, stats); `choice`; `problem`.
@@ -55,7 +55,7 @@ def solved(run: Callable, choice: Choice, problem: Problem) -> Run:
         given = (problem.model, problem.scales, choice)
         states, times, rest = forward(run, given, problem.state, problem.times)
     else:
-        system = plain(problem.model, problem.scales)
+        system = build_plain(problem.model, problem.scales)
         states, times, _, rest = run(system, choice, problem.state[None], problem.times, None)
         states = states[:, 0]
     return Run(states, times, *rest)
@@ -72,11 +72,11 @@ def status_of(result: diffrax.RESULTS, steps_per_contact: Array, resolve: Scalar
     return code
 
 
-def along(system: Variational, times: Array, states: Array, shifts: Array | None) -> Array:
+def shift_tangents(system: Variational, times: Array, states: Array, shifts: Array | None) -> Array:
     """`states` [T, 1 + p, n], whose tangents are those at fixed times, with tangents at times that move."""
     if shifts is None or not len(shifts):
         return states
-    return jax.vmap(system.carried, in_axes=(0, 0, 1))(times, states, shifts)
+    return jax.vmap(system.shift_tangents, in_axes=(0, 0, 1))(times, states, shifts)
 
 
 def approach(t: Scalar, z: Array, system: Variational) -> Approach:
@@ -87,7 +87,7 @@ def approach(t: Scalar, z: Array, system: Variational) -> Approach:
     return system.model.approach(t, system.state(z))
 
 
-def guarded(choice: Choice, times: Array, near: Callable | None) -> Any:
+def guard_steps(choice: Choice, times: Array, near: Callable | None) -> Any:
     """Steps by their error, which shorten near contacts as `near(t, z, system)` says (None: there are none)."""
     solver = choice.solver
     weight = choice.derivative.weight if isinstance(choice.derivative, Forward) else 1.0
@@ -98,8 +98,8 @@ def guarded(choice: Choice, times: Array, near: Callable | None) -> Any:
     return controller if near is None else ContactGuard(controller, eqx.filter_jit(near))
 
 
-@unchecked
-def stepped(system: Variational, choice: Choice, z: Array, t0: Scalar, times: Array, controller: Any) -> Any:
+@skip_checks
+def take_steps(system: Variational, choice: Choice, z: Array, t0: Scalar, times: Array, controller: Any) -> Any:
     """Adaptive steps from `t0` to the last of the `times`, or to where the `controller` ends them.
 
     States are saved at the `times`, and the controller's last state is kept. **Returns:** the solution of diffrax.
@@ -126,25 +126,25 @@ def stepped(system: Variational, choice: Choice, z: Array, t0: Scalar, times: Ar
     )
 
 
-def unmoved(z: Array, times: Array) -> Array:
+def still_tangents(z: Array, times: Array) -> Array:
     """The tangents [p, T] of times that stand still, for rows z [1 + p, n]."""
     return jnp.zeros((len(z) - 1, *times.shape), times.dtype)
 
 
-def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
-    """Steps behind the contact guard to the end: `run` of `solved`."""
+def run_flight(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
+    """Steps behind the contact guard to the end: `run` of `run_engine`."""
     rules = choice.rules
     stops = rules.rest is not None or rules.outside is not None
     through = not (system.model.has_contact_forces or stops)  # the body: nothing is felt there
     near = _half_way if rules.contact is not None else None if through else approach
-    controller = guarded(choice, times, near)
+    controller = guard_steps(choice, times, near)
     if stops:
         controller = StopGuard(controller, rules.rest, rules.outside, lambda z, system: system.state(z)[0].body)
     if rules.contact is not None:
         controller = Landing(
             controller, eqx.filter_jit(lambda t, z, system: _gap(system.model, t, system.state(z)))
         )
-    solution = stepped(system, choice, z, times[0], times, controller)
+    solution = take_steps(system, choice, z, times[0], times, controller)
     states, (last,) = solution.ys
     # A force that is NaN makes the steps shrink until they are taken all the same, up to the last one allowed.
     nonfinite = jnp.any(jnp.isnan(last[0]))
@@ -152,7 +152,7 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
     ending, stats = solution.controller_state, {}
     if rules.contact is not None:
         hit, ending = ending.landed, ending.inner
-        end, last, shift = system.landed(end, last, _gap, hit)
+        end, last, shift = system.find_landing(end, last, _gap, hit)
         ended = ended | hit
     if stops:
         rest, left, guard = ending.rest, ending.left, ending.guard
@@ -179,10 +179,10 @@ def flown(system: Variational, choice: Choice, z: Array, times: Array, shifts: A
     later = ended & (times > end)
     times, states = jnp.where(later, end, times), jnp.where(later[:, None, None], last, states)
     if shifts is None and rules.contact is None:  # no time moves: a copy of the field less in the program
-        shifts = unmoved(z, times)
+        shifts = still_tangents(z, times)
     else:
-        shifts = jnp.where(later, shift[:, None], unmoved(z, times) if shifts is None else shifts)
-        states = along(system, times, states, shifts)
+        shifts = jnp.where(later, shift[:, None], still_tangents(z, times) if shifts is None else shifts)
+        states = shift_tangents(system, times, states, shifts)
     contacts = contacts if rules.contact is None else contacts + hit
     steps = solution.stats["num_accepted_steps"]
     return states, times, shifts, (status, Stats(steps, per_contact, contacts, **stats))

@@ -16,7 +16,7 @@ from difsim import safe
 from difsim.conditional import compute_if
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import ContactEpisode, Record
-from difsim.dynamics.pair_touch import Nearby, least_gap, nearby, separation, touches
+from difsim.dynamics.pair_touch import NearestFeatures, least_gap, nearest_features, separation, touches
 from difsim.status import Status
 from difsim.stepping.modes import STONES, allow_one_forward
 from difsim.stepping.outcome import Outcome
@@ -74,19 +74,19 @@ class Impacts(eqx.Module):
     @property
     def energy_restitution(self) -> Float[Array, "*batch"]:
         """Kinetic energy after the last contact over that before the first; NaN where the bodies did not meet."""
-        return self._of_those_that_met(self.kinetic_energy)
+        return self._ratio(self.kinetic_energy)
 
     @property
     def energy_restitution_cm(self) -> Float[Array, "*batch"]:
         """The same ratio in the frame of the common centre of mass."""
-        return self._of_those_that_met(self.kinetic_energy_cm)
+        return self._ratio(self.kinetic_energy_cm)
 
     @property
     def normal_restitution(self) -> Float[Array, "*batch"]:
         """Speed of parting over that of approach at the first contact; NaN where the bodies did not meet."""
-        return self._of_those_that_met(self.normal_speed)
+        return self._ratio(self.normal_speed)
 
-    def _of_those_that_met(self, pair: Float[Array, "*batch 2"]) -> Float[Array, "*batch"]:
+    def _ratio(self, pair: Float[Array, "*batch 2"]) -> Float[Array, "*batch"]:
         # A pair that did not meet has no restitution: 1, as a mean over a batch would have it, is none.
         return jnp.where(self.count > 0, safe.divide(pair[..., 1], pair[..., 0]), jnp.nan)
 
@@ -121,21 +121,21 @@ def collide(pair: Pair, state: PairState, times: Float[Array, " T"], choice: Cho
         hit = found.hit & ~inside & (count < contacts)
 
         def contact():
-            near = nearby(fixed_pair, found.state)
+            near = nearest_features(fixed_pair, found.state)
             dt, *where = _touch(fixed_pair, *jax.lax.stop_gradient((state, t)), near, found)
-            later, touched = _met(pair, pair.free_flight(state, dt), *where)
+            later, touched = _refine_touch(pair, pair.free_flight(state, dt), *where)
             touch = t + dt + later
             record = Record(times - touch, recorded)
             episode, record = pair.law.episode(pair, touched, near, touches(pair, touched, near), record)
             return touch, touched, episode, record.states
 
-        def none():
+        def miss():
             zero = jnp.zeros(3, flat.dtype)
             duration = jnp.zeros_like(t)
             no = jnp.asarray(False)
             return t, state, ContactEpisode(state, duration, zero, zero, zero, no, no), recorded
 
-        touch, touched, episode, recorded = compute_if(hit, contact, none())
+        touch, touched, episode, recorded = compute_if(hit, contact, miss())
         status = jnp.maximum(status, jnp.where(episode.unfinished, int(Status.STEP_LIMIT), int(Status.OK)))
         status = jnp.maximum(status, jnp.where(episode.coarse, int(Status.STEP_TOO_LONG), int(Status.OK)))
         after = touch + episode.duration
@@ -160,7 +160,7 @@ def collide(pair: Pair, state: PairState, times: Float[Array, " T"], choice: Cho
     starts = jnp.concatenate([times[:1], jnp.where(happened, after, jnp.inf)])
     arcs = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, episodes.state)
     during = jnp.any(jax.vmap(lambda time: (time >= touch) & (time < after) & happened)(times), axis=1)
-    states = _sampled(pair, times, starts, arcs)
+    states = _sample(pair, times, starts, arcs)
     flat_states = jnp.where(during[:, None], recorded, states)
     states = jax.vmap(unravel)(flat_states)
 
@@ -213,7 +213,7 @@ def _search(
     speed = pair.closing_bound(state)
     reach = _REACH * jnp.minimum(pair.first.radius, pair.second.radius)
 
-    def goes_on(now: _Search):
+    def is_unfinished(now: _Search):
         apart = now.state.second.position - now.state.first.position
         way = now.state.second.velocity - now.state.first.velocity
         gone = (safe.norm(apart) > pair.first.radius + pair.second.radius) & (apart @ way >= 0)
@@ -230,11 +230,11 @@ def _search(
         return _Search(jnp.minimum(now.t + dt, end), state, now.t, gap, now.steps + 1, gap < 0)
 
     start = _Search(t, state, t, jnp.zeros_like(t), jnp.asarray(0), jnp.asarray(False))
-    return jax.lax.while_loop(goes_on, step, start)
+    return jax.lax.while_loop(is_unfinished, step, start)
 
 
 def _touch(
-    pair: Pair, state: PairState, t: Scalar, near: Nearby, found: _Search
+    pair: Pair, state: PairState, t: Scalar, near: NearestFeatures, found: _Search
 ) -> tuple[Scalar, Scalar, Vec3, Vec3]:
     """The time s from `state` at t to touch, within the last step of a search.
 
@@ -251,7 +251,7 @@ def _touch(
     low, high = found.t_before - t, found.t - t
     small = _ROOT * jnp.minimum(pair.first.radius, pair.second.radius)
 
-    def goes_on(now):
+    def is_unfinished(now):
         count, _, _, _, gap, *_ = now
         return (count == 0) | ((count < 60) & (jnp.abs(gap) > small))
 
@@ -265,11 +265,13 @@ def _touch(
     # A first guess that no rate is known for: the end of the step, by way of high - 0/(-1).
     nowhere = jnp.zeros_like(state.first.position)
     start = (0, high, low, 2 * high - low, jnp.zeros_like(high), -jnp.ones_like(high), nowhere, nowhere)
-    _, dt, _, _, _, rate, slope, point = jax.lax.while_loop(goes_on, step, start)
+    _, dt, _, _, _, rate, slope, point = jax.lax.while_loop(is_unfinished, step, start)
     return dt, rate, slope, point
 
 
-def _met(pair: Pair, touched: PairState, rate: Scalar, slope: Vec3, point: Vec3) -> tuple[Scalar, PairState]:
+def _refine_touch(
+    pair: Pair, touched: PairState, rate: Scalar, slope: Vec3, point: Vec3
+) -> tuple[Scalar, PairState]:
     """The delay s after which, and the state in which, the bodies touch.
 
     They are 0 and `touched`, with the derivatives of the touch.
@@ -287,7 +289,7 @@ def _met(pair: Pair, touched: PairState, rate: Scalar, slope: Vec3, point: Vec3)
     return later, jax.tree.map(lambda x, by_time: x + later * by_time, touched, pair.flight(touched))
 
 
-def _sampled(pair: Pair, times, starts, arcs) -> Float[Array, "T 26"]:
+def _sample(pair: Pair, times, starts, arcs) -> Float[Array, "T 26"]:
     """The flights at the wanted times, each from the last start or the last time before it."""
 
     def sample(carry, time):

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 
 from difsim.checks import integer
-from difsim.declarations import declared
+from difsim.declarations import custom_field
 from difsim.stepping.precision import Tolerance, tolerance
 
 
@@ -41,7 +41,7 @@ class Reverse(AbstractDerivative):
     raise `ValueError`.
     """
 
-    checkpoints: int | None = declared(
+    checkpoints: int | None = custom_field(
         _count, "number of states that are kept, by default some √(2 max_steps)", default=None, static=True
     )
 

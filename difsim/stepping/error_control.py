@@ -11,10 +11,10 @@ from difsim.stepping.marching import (
     AbstractRule,
     EqualSteps,
     StableSteps,
-    accepted,
-    chosen_by,
+    accept,
     first_fault,
-    within,
+    limit_step,
+    select,
 )
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
 from difsim.typing import Scalar
@@ -35,12 +35,12 @@ class EstimatedSteps(AbstractRule):
 
     rtol: Scalar = quantity("", "relative tolerance")
 
-    def once(self, model, progress, left):
+    def step(self, model, progress, left):
         if not isinstance(model, AbstractEstimating):
             raise TypeError(f"Adaptive: a {type(model).__name__} does not estimate the error of its steps")
         # Derivatives are those of the motion by the steps that were taken, not of their lengths.
         longest = jax.lax.stop_gradient(model.stable_time_step(progress.motion))
-        dt = within(jnp.minimum(progress.trial, longest), left)
+        dt = limit_step(jnp.minimum(progress.trial, longest), left)
         motion, error = model.attempt(progress.motion, progress.neighbours, dt)
         error = jax.lax.stop_gradient(error)
         worst = jnp.max(error)
@@ -48,7 +48,7 @@ class EstimatedSteps(AbstractRule):
         hopeless = ~kept & ~(dt > SHORTEST * longest)  # so that a NaN is
         hopeless_one = jnp.where(hopeless, one_of(~jnp.isfinite(error)), -1)
         nonfinite = jnp.where(kept, model.nonfinite(motion), hopeless_one)
-        outside = jnp.where(kept, model.outside_validity(motion), -1)
+        outside = jnp.where(kept, model.find_outside_validity(motion), -1)
         status, particle = first_fault(
             (progress.neighbours.overflow, Status.OVERFLOW, -1),
             (nonfinite >= 0, Status.NOT_FINITE, nonfinite),
@@ -59,7 +59,7 @@ class EstimatedSteps(AbstractRule):
         trial = dt * jnp.where(jnp.isfinite(worst), factor, LEAST)
         # A step that was cut short, at `left` or at the longest, says nothing against the one that was meant.
         trial = jnp.where(kept & (dt < progress.trial), jnp.maximum(trial, progress.trial), trial)
-        after = accepted(progress, chosen_by(kept, motion, progress.motion), status, particle, kept)
+        after = accept(progress, select(kept, motion, progress.motion), status, particle, kept)
         return eqx.tree_at(lambda p: p.trial, after, jax.lax.stop_gradient(trial))
 
 

@@ -15,7 +15,15 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from difsim.status import Status
-from difsim.stepping.adaptive import ROUNDINGS, along, approach, guarded, status_of, stepped, unmoved
+from difsim.stepping.adaptive import (
+    ROUNDINGS,
+    approach,
+    guard_steps,
+    shift_tangents,
+    status_of,
+    still_tangents,
+    take_steps,
+)
 from difsim.stepping.derivatives import Reverse
 from difsim.stepping.guard import Landing
 from difsim.stepping.integrals import Integrating
@@ -32,7 +40,7 @@ def _boundary(model: Integrating, t: Scalar, state: Any) -> Scalar:
     return model.boundary(t, state)
 
 
-def _repeated(body: Callable, start: Any, most: int, goes_on: Callable) -> Any:
+def _repeat(body: Callable, start: Any, most: int, goes_on: Callable) -> Any:
     """`body` of what it returned, from `start` on, `most` times at most."""
     _, ended = jax.lax.while_loop(
         lambda carry: (carry[0] < most) & goes_on(carry[1]),
@@ -42,12 +50,12 @@ def _repeated(body: Callable, start: Any, most: int, goes_on: Callable) -> Any:
     return ended
 
 
-def _comes(model: Integrating, t: Scalar, state: Any) -> Array:
+def _is_approaching(model: Integrating, t: Scalar, state: Any) -> Array:
     """Whether the nearest point of the body comes down on the ground, rather than rests, slides or rolls there."""
-    return model.closing(t, state) > COMES * model.approach(t, state).speed
+    return model.closing_speed(t, state) > COMES * model.approach(t, state).speed
 
 
-def _moves(system: Variational, t: Scalar, z: Array, lies: Array) -> Array:
+def _touch_time_tangents(system: Variational, t: Scalar, z: Array, lies: Array) -> Array:
     """The tangents [p] of the time of touch of a start on the ground.
 
     A start that comes down is an impact like any other: where its place changes, so does the time of touch. One that
@@ -55,14 +63,14 @@ def _moves(system: Variational, t: Scalar, z: Array, lies: Array) -> Array:
     """
     if len(z) == 1:
         return jnp.zeros(0, t.dtype)
-    return system.landed(t, z, _boundary, lies & _comes(system.model, t, system.state(z)))[2]
+    return system.find_landing(t, z, _boundary, lies & _is_approaching(system.model, t, system.state(z)))[2]
 
 
 def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
     """Arc by arc from event to event, `MaxImpacts.count` of them at most: `run` of `adaptive.solved`.
 
     A start on the ground that does not leave it begins with an impact. The status is INSIDE for a start in the
-    ground, and SEVERAL_POINTS where the body sinks into it at a point beside the one that the model holds.
+    ground, and SEVERAL_POINTS where the body sinks into it at another point than the one that the model holds.
     """
     most = choice.rules.impacts.count
     slack = jnp.maximum(SLACK, ROUNDINGS * system.scales.rounding)
@@ -70,17 +78,17 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
 
     def arc(carry):
         t, z, shift, hit, states, status, steps, count = carry
-        z = jnp.where(hit, system.jumped(t, z, shift), z)
+        z = jnp.where(hit, system.apply_impact(t, z, shift), z)
         ahead = jnp.clip(times, t, times[-1])
-        solution = stepped(system, choice, z, t, ahead, Landing(guarded(choice, ahead, approach), boundary))
+        solution = take_steps(system, choice, z, t, ahead, Landing(guard_steps(choice, ahead, approach), boundary))
         reached, (last,) = solution.ys
         hit = solution.controller_state.landed
-        end, last, shift = system.landed(solution.ts[1][0], last, _boundary, hit)
+        end, last, shift = system.find_landing(solution.ts[1][0], last, _boundary, hit)
         inside = (times >= t) & (times <= end)
         states = jnp.where(inside[:, None, None], reached, states)
         # A point that slides or rolls along the ground sinks only as drift has it and the ripple of a table, which its
         # velocity does not see; another one that goes into the ground comes down on it.
-        sunk = (system.model.approach(end, system.state(last)).gap < -slack) & _comes(
+        sunk = (system.model.approach(end, system.state(last)).gap < -slack) & _is_approaching(
             system.model, end, system.state(last)
         )
         status = jnp.maximum(status, status_of(solution.result, jnp.asarray(jnp.inf), 0.0))
@@ -92,11 +100,11 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
     model, first = system.model, system.state(z)
     near = model.approach(times[0], first)
     inside = near.gap < -slack
-    lies = model.lies(times[0], first) & ~inside
+    lies = model.is_in_contact(times[0], first) & ~inside
     start = (
         times[0],
         z,
-        _moves(system, times[0], z, lies),
+        _touch_time_tangents(system, times[0], z, lies),
         lies,
         jnp.broadcast_to(z, (times.shape[0], *z.shape)),
         jnp.asarray(int(Status.OK)),
@@ -106,11 +114,11 @@ def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Ar
     if isinstance(choice.derivative, Reverse):  # a loop whose turns are not known has no reverse derivative
         ended = jax.lax.scan(lambda carry, _: (arc(carry), None), start, length=most + 1)[0]
     else:
-        ended = _repeated(arc, start, most + 1, lambda carry: (carry[0] < times[-1]) | carry[3])
+        ended = _repeat(arc, start, most + 1, lambda carry: (carry[0] < times[-1]) | carry[3])
     end, _, _, _, states, status, steps, count = ended
     unfinished = (count > most + lies) & (end < times[-1])
     status = jnp.where(unfinished, jnp.maximum(status, int(Status.IMPACT_LIMIT)), status)
     status = jnp.where(inside, int(Status.INSIDE), status)
-    states = along(system, times, states, shifts)
-    shifts = unmoved(z, times) if shifts is None else shifts
+    states = shift_tangents(system, times, states, shifts)
+    shifts = still_tangents(z, times) if shifts is None else shifts
     return states, times, shifts, (status, Stats(steps, jnp.asarray(jnp.inf), count))

@@ -9,13 +9,13 @@ from difsim.status import Status
 from difsim.stepping.adaptive import Problem, Run, approach
 from difsim.stepping.solution import Stats
 from difsim.stepping.table import Choice
-from difsim.stepping.variational import plain
+from difsim.stepping.variational import build_plain
 
 
 def equal_steps(choice: Choice, problem: Problem) -> Run:
     """`choice.solver.steps` equal steps in each interval of the problem's times."""
     solver, state, times, tableau = choice.solver, problem.state, problem.times, diffrax.Tsit5.tableau
-    system = plain(problem.model, problem.scales)
+    system = build_plain(problem.model, problem.scales)
     # Six stages as a loop of ours: diffrax's own refuses one of the two modes, or compiles for long. The seventh
     # only serves the error estimate.
     weights = np.zeros((6, 6))

@@ -160,7 +160,7 @@ class Landing(AbstractWrapper):
 
     A step that passes the zero is made again, as long as a secant says, until it ends there: so the state at the
     end is as good as any other at the end of a step, where their interpolant is known less well. What is left is
-    for a first-order correction (`Variational.landed`), below rounding in value, which makes the time of the zero
+    for a first-order correction (`Variational.find_landing`), below rounding in value, which makes the time of the zero
     an implicit function for derivatives.
     """
 
@@ -171,10 +171,10 @@ class Landing(AbstractWrapper):
         next_t1, inner = self.controller.init(terms, t0, t1, y0, dt0, args, func, error_order)
         beyond = jnp.full_like(t0, jnp.inf)
         return next_t1, LandingState(
-            inner, self._at(t0, y0, args), beyond, jnp.zeros_like(t0), jnp.zeros((), bool)
+            inner, self._evaluate_at(t0, y0, args), beyond, jnp.zeros_like(t0), jnp.zeros((), bool)
         )
 
-    def _at(self, t, y, args):
+    def _evaluate_at(self, t, y, args):
         return self.clearance(*without_derivative((t, y, args)))
 
     def adapt_step_size(self, t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state):
@@ -182,7 +182,7 @@ class Landing(AbstractWrapper):
         keep, next_t0, next_t1, made_jump, inner, result = self.controller.adapt_step_size(
             t0, t1, y0, y1_candidate, args, y_error, error_order, old.inner
         )
-        value = self._at(t1, y1_candidate, args)
+        value = self._evaluate_at(t1, y1_candidate, args)
         # How late the end is by the secant of this step. Steps that end before the zero are kept, so both ends of
         # the next are nearer to it.
         late = safe.divide(value * (t1 - t0), value - old.clearance)

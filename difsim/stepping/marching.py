@@ -1,8 +1,8 @@
 """Steps of many particles: neighbour lists are made again in time, and a step that goes wrong ends the run.
 
 A run is a `Progress` that goes from step to step. There are three loops over steps: `advance` for values,
-`fixed_steps` for both kinds of derivatives of a known number of steps, and `checkpointed_steps` for reverse derivatives
-of an unknown number.
+`take_fixed_steps` for both kinds of derivatives of a known number of steps, and `take_checkpointed_steps` for reverse
+derivatives of an unknown number.
 """
 
 from abc import abstractmethod
@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.checks import instance, numbers, state_of
+from difsim.checks import instance, numbers, require_state
 from difsim.declarations import quantity
 from difsim.particles.model import AbstractParticles
 from difsim.particles.neighbours import SLACK
@@ -23,7 +23,7 @@ from difsim.stepping.stops import AtRest
 from difsim.typing import Scalar
 from difsim.wide import PARTICLES, put
 
-SKIN = 0.2  # of the reach: longer lists cost more than making them anew
+SKIN = 0.2  # of the reach: longer lists cost more than rebuilding them
 MORE_ROOM = 1.3  # by which an overflow raises the slack of a list: a second overflow soon after is rare
 
 
@@ -74,7 +74,7 @@ def allocate(model: AbstractParticles, state: Any, skin: float = SKIN, slack: fl
     or too far apart.
     """
     instance("allocate: model", model, AbstractParticles, "a model of particles, such as Grains or Continuum")
-    state_of("allocate", model, state)
+    require_state("allocate", model, state)
     for name, given in (("skin", skin), ("slack", slack)):
         numbers(f"allocate: {name}", given, "")
     near = model.allocate(place_state(state), skin, slack)
@@ -106,7 +106,7 @@ def initialise(
 
 @eqx.filter_jit
 def _begin(model: AbstractParticles, state: Any, time: Scalar, listed: NeighbourList) -> Progress:
-    near = listed.near.made(model.positions(state))
+    near = listed.near.rebuild(model.positions(state))
     motion = model.begin(time, state, near)
     zero, never = jnp.asarray(0, jnp.int32), jnp.full_like(motion.time, jnp.inf)
     skin = listed.skin.astype(motion.time.dtype)
@@ -117,7 +117,7 @@ def with_room(model: AbstractParticles, progress: Progress) -> Progress:
     """`progress` with a larger list in place of one that ran out of room. On the host."""
     lists = progress.lists + 1
     near = model.allocate(progress.motion.state, float(progress.skin), MORE_ROOM ** (1 + int(lists)))
-    motion = model.with_memory(progress.motion, model.remapped_memory(progress.motion, near))
+    motion = model.with_memory(progress.motion, model.remap_memory(progress.motion, near))
     zero = jnp.asarray(0, jnp.int32)
     return eqx.tree_at(
         lambda p: (p.motion, p.neighbours, p.status, p.particle, p.lists),
@@ -130,7 +130,7 @@ class AbstractRule(eqx.Module):
     """A rule for the length of the next step."""
 
     @abstractmethod
-    def once(self, model: AbstractParticles, progress: Progress, left: Scalar) -> Progress:
+    def step(self, model: AbstractParticles, progress: Progress, left: Scalar) -> Progress:
         """One step further, with a list that is not stale. Under jit.
 
         **Arguments:** `model`; `progress`; `left` s, the longest step.
@@ -143,9 +143,9 @@ class EqualSteps(AbstractRule):
 
     dt: Scalar = quantity("s", "length of a step")
 
-    def once(self, model, progress, left):
+    def step(self, model, progress, left):
         # The last one takes what the roundings of the others left: in float32 200 of them make 1e-5 of a step.
-        return stepped(model, progress, jnp.where(left <= self.dt * (1 + 1e-3), left, self.dt))
+        return take_step(model, progress, jnp.where(left <= self.dt * (1 + 1e-3), left, self.dt))
 
 
 class StableSteps(AbstractRule):
@@ -153,14 +153,16 @@ class StableSteps(AbstractRule):
 
     fraction: Scalar = quantity("", "share of the longest stable step")
 
-    def once(self, model, progress, left):
-        return stepped(model, progress, within(self.fraction * model.stable_time_step(progress.motion), left))
+    def step(self, model, progress, left):
+        return take_step(
+            model, progress, limit_step(self.fraction * model.stable_time_step(progress.motion), left)
+        )
 
 
-def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
-    """One step of `dt` s further, with a list that is not stale, as `AbstractRule.once`. Under jit."""
+def take_step(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progress:
+    """One step of `dt` s further, with a list that is not stale, as `AbstractRule.step`. Under jit."""
     motion = model.step(progress.motion, progress.neighbours, dt)
-    nonfinite, outside = model.nonfinite(motion), model.outside_validity(motion)
+    nonfinite, outside = model.nonfinite(motion), model.find_outside_validity(motion)
     too_long = dt > model.stable_time_step(progress.motion)
     status, particle = first_fault(
         (progress.neighbours.overflow, Status.OVERFLOW, -1),
@@ -168,7 +170,7 @@ def stepped(model: AbstractParticles, progress: Progress, dt: Scalar) -> Progres
         (nonfinite >= 0, Status.NOT_FINITE, nonfinite),
         (outside >= 0, Status.BEYOND_LAW, outside),
     )
-    return accepted(progress, motion, status, particle)
+    return accept(progress, motion, status, particle)
 
 
 def first_fault(*faults: tuple[Bool[Array, ""], Status, Any]) -> tuple[Int[Array, ""], Int[Array, ""]]:
@@ -184,23 +186,23 @@ def first_fault(*faults: tuple[Bool[Array, ""], Status, Any]) -> tuple[Int[Array
 
 
 def with_updated_neighbours(model: AbstractParticles, progress: Progress) -> Progress:
-    """`progress` with its list made anew where particles have moved too far for it. Under jit."""
+    """`progress` with its list rebuilt where particles have moved too far for it. Under jit."""
     # Not the whole motion, which derivatives would carry through the `cond`.
     positions, memory = model.positions(progress.motion.state), model.memory(progress.motion)
 
-    def anew():
-        made = progress.neighbours.made(positions)
-        found = model.remapped_memory(progress.motion, made)
+    def rebuild():
+        made = progress.neighbours.rebuild(positions)
+        found = model.remap_memory(progress.motion, made)
         # A list without room leaves out pairs, and would make the motion forget them.
         return made, jax.tree.map(lambda new, old: jnp.where(made.overflow, old, new), found, memory)
 
     stale = progress.neighbours.is_stale(positions)
-    near, memory = jax.lax.cond(stale, anew, lambda: (progress.neighbours, memory))
+    near, memory = jax.lax.cond(stale, rebuild, lambda: (progress.neighbours, memory))
     motion = model.with_memory(progress.motion, memory)
     return eqx.tree_at(lambda p: (p.motion, p.neighbours), progress, (motion, near))
 
 
-def accepted(
+def accept(
     progress: Progress,
     motion: Any,
     status: Int[Array, ""],
@@ -216,19 +218,19 @@ def accepted(
     )
 
 
-def chosen_by(first: Bool[Array, ""], one: Any, other: Any) -> Any:
+def select(first: Bool[Array, ""], one: Any, other: Any) -> Any:
     """The arrays of `one` if `first`, else those of `other`. Under jit."""
     return jax.tree.map(lambda a, b: jnp.where(first, a, b), one, other)
 
 
 def sound_step(rule: AbstractRule, model: AbstractParticles, progress: Progress, left: Scalar) -> Progress:
     """`rule.once`; where the step fails, the same progress with its status. Under jit."""
-    after = rule.once(model, progress, left)
-    motion = chosen_by(after.status == Status.OK, after.motion, progress.motion)
+    after = rule.step(model, progress, left)
+    motion = select(after.status == Status.OK, after.motion, progress.motion)
     return eqx.tree_at(lambda p: p.motion, after, motion)
 
 
-def within(dt: Scalar, left: Scalar) -> Scalar:
+def limit_step(dt: Scalar, left: Scalar) -> Scalar:
     """A step of `dt` s that ends `left` s from here at the latest."""
     # Within a billionth of the end it goes there: no last step of a rounding.
     return jnp.where(dt >= left * (1 - 1e-9), left, dt)
@@ -240,13 +242,15 @@ def has_rested(progress: Progress, at_rest: AtRest | None) -> Bool[Array, ""]:
     return progress.motion.time - progress.rest_time >= hold
 
 
-def _goes_on(progress: Progress, until: Scalar, last: Int[Array, ""], at_rest: AtRest | None) -> Bool[Array, ""]:
+def _is_unfinished(
+    progress: Progress, until: Scalar, last: Int[Array, ""], at_rest: AtRest | None
+) -> Bool[Array, ""]:
     """Whether the run has neither ended nor failed."""
     on = (progress.status == Status.OK) & (progress.motion.time < until) & (progress.steps < last)
     return on & ~has_rested(progress, at_rest)
 
 
-def _watched(model: AbstractParticles, progress: Progress, at_rest: AtRest | None) -> Progress:
+def _watch_rest(model: AbstractParticles, progress: Progress, at_rest: AtRest | None) -> Progress:
     """`progress` with the time since when its particles are at rest, where there is a rule."""
     if at_rest is None:
         return progress
@@ -270,34 +274,34 @@ def advance(
     The last step is shortened to end at `until`. `simulate` takes it for values alone.
     """
 
-    def goes_on(p, last):
-        return _goes_on(p, until, last, at_rest)
+    def is_unfinished(p, last):
+        return _is_unfinished(p, until, last, at_rest)
 
-    def fresh(p, last):
-        return goes_on(p, last) & ~p.neighbours.is_stale(model.positions(p.motion.state))
+    def refresh(p, last):
+        return is_unfinished(p, last) & ~p.neighbours.is_stale(model.positions(p.motion.state))
 
     def one(p):
-        return _watched(model, rule.once(model, p, until - p.motion.time), at_rest)
+        return _watch_rest(model, rule.step(model, p, until - p.motion.time), at_rest)
 
-    def some(run):
+    def repeat(run):
         # The list is updated here and not at each step: what goes through a `cond` is copied.
         p, last, *fault = run
         p = with_updated_neighbours(model, p)
         # A position that is not finite is stale at once again: without this the loops would never end.
-        lost = ~fresh(p, last) & goes_on(p, last)
+        lost = ~refresh(p, last) & is_unfinished(p, last)
         p = eqx.tree_at(lambda p: p.status, p, jnp.where(lost, int(Status.NOT_FINITE), p.status).astype(jnp.int32))
-        end = jax.lax.while_loop(partial(fresh, last=last), one, p)
+        end = jax.lax.while_loop(partial(refresh, last=last), one, p)
         # The motion before a step that failed is made again from here: to keep it at each step takes longer.
         failed = end.status != Status.OK
-        return chosen_by(failed, (p, end.steps, end.status, end.particle), (end, last, *fault))
+        return select(failed, (p, end.steps, end.status, end.particle), (end, last, *fault))
 
-    begin = _watched(model, progress, at_rest)
+    begin = _watch_rest(model, progress, at_rest)
     run = begin, last.astype(begin.steps.dtype), begin.status, begin.particle
-    end, _, status, particle = jax.lax.while_loop(lambda run: goes_on(*run[:2]), some, run)
+    end, _, status, particle = jax.lax.while_loop(lambda run: is_unfinished(*run[:2]), repeat, run)
     return eqx.tree_at(lambda p: (p.status, p.particle), end, (status, particle))
 
 
-def fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:
+def take_fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps: int) -> Progress:
     """`steps` steps of `dt` s: under jit, with forward and reverse derivatives.
 
     Reverse mode keeps the motions at √steps places and makes those between them again.
@@ -308,14 +312,14 @@ def fixed_steps(model: AbstractParticles, progress: Progress, dt: Scalar, steps:
         return sound_step(EqualSteps(dt), model, with_updated_neighbours(model, p), dt), None
 
     @jax.checkpoint
-    def some(p, _):
+    def repeat(p, _):
         return jax.lax.scan(one, p, length=inner)[0], None
 
-    progress = jax.lax.scan(some, progress, length=steps // inner)[0]
+    progress = jax.lax.scan(repeat, progress, length=steps // inner)[0]
     return jax.lax.scan(one, progress, length=steps % inner)[0]
 
 
-def checkpointed_steps(
+def take_checkpointed_steps(
     model: AbstractParticles,
     progress: Progress,
     until: Float[Array, ""],
@@ -325,15 +329,15 @@ def checkpointed_steps(
     checkpoints: int,
 ) -> Progress:
     """`advance` with reverse derivatives: motions at `checkpoints` places are kept, those between are made again."""
-    values, static = eqx.partition(_watched(model, progress, at_rest), eqx.is_array)
+    values, static = eqx.partition(_watch_rest(model, progress, at_rest), eqx.is_array)
 
-    def goes_on(values):
-        return _goes_on(eqx.combine(values, static), until, last, at_rest)
+    def is_unfinished(values):
+        return _is_unfinished(eqx.combine(values, static), until, last, at_rest)
 
     def one(values):
         p = with_updated_neighbours(model, eqx.combine(values, static))
-        p = _watched(model, sound_step(rule, model, p, until - p.motion.time), at_rest)
+        p = _watch_rest(model, sound_step(rule, model, p, until - p.motion.time), at_rest)
         return eqx.filter(p, eqx.is_array)
 
-    ended = eqx.internal.while_loop(goes_on, one, values, kind="checkpointed", checkpoints=checkpoints)
+    ended = eqx.internal.while_loop(is_unfinished, one, values, kind="checkpointed", checkpoints=checkpoints)
     return eqx.combine(ended, static)

@@ -58,7 +58,7 @@ def conclude(
     **Returns:** the solution, and the status that its derivatives alone would have.
     """
     dtype = ravel_pytree(state)[0].dtype
-    tolerance = jnp.nan if choice.solver is None else getattr(choice.solver.within(dtype), "rtol", jnp.nan)
+    tolerance = jnp.nan if choice.solver is None else getattr(choice.solver.with_precision(dtype), "rtol", jnp.nan)
     contacts = outcome.stats.contacts
     validity = Validity(
         growth=jnp.asarray(outcome.growth, dtype),

@@ -16,11 +16,11 @@ from difsim.stepping.marching import (
     Progress,
     advance,
     allocate,
-    checkpointed_steps,
-    fixed_steps,
     has_rested,
     initialise,
     place_state,
+    take_checkpointed_steps,
+    take_fixed_steps,
 )
 from difsim.stepping.modes import NONE, REVERSE, allow_one_reverse, refuse_derivatives
 from difsim.stepping.outcome import Outcome
@@ -90,10 +90,10 @@ def march(model: AbstractParticles, state: Any, times: Float[Array, " T"], choic
             case None:
                 progress = advance(model, progress, end, rule, last, rest)
             case Unrolled():
-                progress = fixed_steps(model, progress, (end - begin) / solver.steps, solver.steps)
+                progress = take_fixed_steps(model, progress, (end - begin) / solver.steps, solver.steps)
             case Reverse():
                 kept = derivative.checkpoints or CHECKPOINTS
-                progress = checkpointed_steps(model, progress, end, rule, last, rest, kept)
+                progress = take_checkpointed_steps(model, progress, end, rule, last, rest, kept)
         return eqx.filter(progress, eqx.is_array), look_at(progress)
 
     values, spans = eqx.filter(progress, eqx.is_array), (times[:-1], times[1:])
@@ -103,7 +103,7 @@ def march(model: AbstractParticles, state: Any, times: Float[Array, " T"], choic
     progress = eqx.combine(values, static)
     status = progress.status
     if not isinstance(derivative, Unrolled):
-        status = jnp.where(status == Status.OK, ending(progress, times[-1], rest), status)
+        status = jnp.where(status == Status.OK, final_status(progress, times[-1], rest), status)
     states, times, lost, steps = seen
     energy = jax.lax.map(lambda seen: energy_of(model, *seen), (states, times, lost))
     return outcome_of(progress, rest, status, states, times, steps, energy)
@@ -126,7 +126,7 @@ def last_step(solver: Any, made: Any) -> Any:
     return made + 2 * solver.steps + 1 if isinstance(solver, FixedSteps) else jnp.asarray(solver.max_steps)
 
 
-def ending(progress: Progress, end: Any, rest: AtRest | None) -> Array:
+def final_status(progress: Progress, end: Any, rest: AtRest | None) -> Array:
     """The status of a run without a fault, which was to last until `end` s or to come to rest."""
     has_come = jnp.asarray(has_rested(progress, rest))
     is_cut = (progress.motion.time < end) & ~has_come

@@ -10,8 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from difsim.declarations import Quantity, declared
-from difsim.typing import as_scalar, is_known, named
+from difsim.declarations import Quantity, custom_field
+from difsim.typing import as_scalar, convert_named, is_known
 
 Tolerance = Float[Array | np.ndarray, ""] | float  # a float is what a user gives
 
@@ -36,11 +36,11 @@ def tolerance(meaning: str, default: float, **declaration: Any) -> Any:
     number = Quantity("", meaning, **declaration)
 
     def convert(name, annotation, given):
-        x = named(name, as_scalar, given)
+        x = convert_named(name, as_scalar, given)
         number.check(name, x)
         return np.asarray(given, float) if np.isscalar(given) else x
 
-    return declared(convert, meaning, number, default=default)
+    return custom_field(convert, meaning, number, default=default)
 
 
 def warn_of_single(asked: Any, state: Any) -> None:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from difsim.checks import instance, require_function, state_of, traceable
+from difsim.checks import explain_errors, instance, require_function, require_state
 from difsim.declarations import is_valid
 from difsim.particles.model import AbstractParticles
 from difsim.saving.checkpoint import Checkpoint
@@ -31,13 +31,13 @@ from difsim.stepping.marching import (
     with_updated_neighbours,
 )
 from difsim.stepping.outcome import conclude, raise_failed
-from difsim.stepping.particles import check_list, ending, energy_of, last_step, outcome_of
+from difsim.stepping.particles import check_list, energy_of, final_status, last_step, outcome_of
 from difsim.stepping.solution import Solution
 from difsim.stepping.solvers import AbstractSolver, Courant
 from difsim.stepping.stops import AtRest
 from difsim.stepping.table import Choice, choose
 from difsim.stepping.trust import Ignore
-from difsim.typing import Scalar, came, instants, is_known
+from difsim.typing import Scalar, describe, instants, is_known
 from difsim.wide import devices_of, put_on
 
 SAVE, UNTIL = "run: save", "run: until"  # the arguments, in messages
@@ -79,8 +79,8 @@ def run(
     **Raises:** `ValueError` for what `simulate` refuses, for traced numbers, and for a checkpoint that is damaged or of
     another `save`; `RuntimeError` as above.
     """
-    course = _Course.of("run", model, state, times, solver, until, save)
-    state_of("run", model, state)
+    course = _Course.plan("run", model, state, times, solver, until, save)
+    require_state("run", model, state)
     is_valid(state)
     if watch is not None:
         require_function("run: watch", watch)
@@ -123,8 +123,8 @@ def resume(
     **Raises:** as `run`, and `ValueError` for times that do not begin where the run is.
     """
     instance("resume: progress", progress, Progress, "the progress of a solution")
-    course = _Course.of("resume", model, progress, times, solver, until, save)
-    state_of("resume: progress", model, progress.motion.state)
+    course = _Course.plan("resume", model, progress, times, solver, until, save)
+    require_state("resume: progress", model, progress.motion.state)
     now, first = float(progress.motion.time), float(course.times[0])
     # A run ends within a rounding of its last time.
     if abs(now - first) > (4 * jnp.finfo(progress.motion.time.dtype).eps + 1e-9) * abs(first):
@@ -142,7 +142,7 @@ class _Course(NamedTuple):
     save: Callable[[Any], Any] | None
 
     @classmethod
-    def of(cls, name: str, model: Any, start: Any, times: Any, solver: Any, until: Any, save: Any) -> "_Course":
+    def plan(cls, name: str, model: Any, start: Any, times: Any, solver: Any, until: Any, save: Any) -> "_Course":
         """The course of the function `name`. **Raises:** ValueError for what cannot be run."""
         instance(f"{name}: model", model, AbstractParticles, "a model of particles; `simulate` runs all others")
         if until is not None and not isinstance(until, AtRest):
@@ -160,7 +160,7 @@ class _Course(NamedTuple):
     def look(self, progress: Progress) -> Any:
         """Make what is kept of a time: what was saved, and the energy."""
         state = progress.motion.state
-        saved = state if self.save is None else traceable(SAVE, self.save)(state)
+        saved = state if self.save is None else explain_errors(SAVE, self.save)(state)
         return jax.tree.map(
             np.asarray, (saved, _energy_of(self.model, state, progress.motion.time, progress.motion.lost))
         )
@@ -169,9 +169,9 @@ class _Course(NamedTuple):
         """Whether what was saved ends the run. **Raises:** ValueError unless `until` gives one truth."""
         if self.until is None or isinstance(self.until, AtRest):
             return False
-        found = traceable(UNTIL, self.until)(saved)
+        found = explain_errors(UNTIL, self.until)(saved)
         if not isinstance(found, bool | np.bool_ | jax.Array | np.ndarray) or np.shape(found) != ():
-            raise ValueError(f"{UNTIL} returned {came(found)}: return one truth, such as `(x > 0).all()`")
+            raise ValueError(f"{UNTIL} returned {describe(found)}: return one truth, such as `(x > 0).all()`")
         return bool(found)
 
     def go(
@@ -186,14 +186,14 @@ class _Course(NamedTuple):
                 break
             if i:
                 end = float(times[i])
-                progress = _onward(model, progress, times[i - 1 : i + 1], solver, rest, earlier)
+                progress = _continue(model, progress, times[i - 1 : i + 1], solver, rest, earlier)
                 # A run that comes to rest between two times has no state at the later one.
                 if progress.status != Status.OK or progress.motion.time < end:
                     break
             looks.append(self.look(progress))
             steps.append(int(progress.steps))
             keep(looks, progress, steps)
-        status = ending(progress, end, rest) if progress.status == Status.OK else progress.status
+        status = final_status(progress, end, rest) if progress.status == Status.OK else progress.status
         states, energy = jax.tree.map(_stack, *looks)
         outcome = outcome_of(progress, rest, status, (), times[: len(looks)], np.asarray(steps, int), energy)
         state, times = begun.motion.state, jnp.asarray(times)
@@ -214,7 +214,7 @@ def _outline(model: AbstractParticles, state: Any, listed: NeighbourList | None)
     return eqx.filter_eval_shape(initialise, model, state, 0.0, listed)
 
 
-def _onward(
+def _continue(
     model: AbstractParticles,
     progress: Progress,
     span: Float[np.ndarray, "2"],

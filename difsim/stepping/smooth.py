@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from difsim.dynamics import AbstractModel
 from difsim.status import Status
-from difsim.stepping.adaptive import Problem, Run, flown, solved
+from difsim.stepping.adaptive import Problem, Run, run_engine, run_flight
 from difsim.stepping.derivatives import Forward, Reverse
 from difsim.stepping.events import arcs
 from difsim.stepping.fixed import equal_steps
@@ -38,7 +38,7 @@ def integrate(model: AbstractModel, state: Any, times: Float[Array, " T"], choic
     joined = system.start(times[0], state)
     scales = scales_of(system, times[0], joined)
     dtype, size = scales.unit.dtype, ravel_pytree(state)[0].size
-    choice = choice.within(dtype)
+    choice = choice.with_precision(dtype)
     run = _run(choice, Problem(system, scales, scales.numbers(joined), times))
     states, beside = jax.vmap(scales.state)(run.states)
     growth, without = jnp.full((), jnp.nan, dtype), ""
@@ -61,11 +61,11 @@ def integrate(model: AbstractModel, state: Any, times: Float[Array, " T"], choic
         energy_unit=system.energy_unit(times[0], state),
         growth=growth,
         without_growth=without,
-        integrals=beside.asked,
+        integrals=beside.requested,
     )
 
 
 def _run(choice: Choice, problem: Problem) -> Run:
     if isinstance(choice.solver, FixedSteps):
         return equal_steps(choice, problem)
-    return solved(flown if choice.rules.impacts is None else arcs, choice, problem)
+    return run_engine(run_flight if choice.rules.impacts is None else arcs, choice, problem)

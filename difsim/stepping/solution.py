@@ -38,7 +38,7 @@ class Solution(eqx.Module):
     state with a leading axis of T, or what the `save` of `run` made of it. `last`, the state at the end. `status`, a
     `difsim.Status`. `energy` [T] J, its parts by name, with what has left the motion: their sum is constant.
     `energy_error`, the largest drift of that sum, as a share of the energy that is there. `integrals` [T], what was
-    integrated beside the state. `stats`, what the run took. `validity`, how far its forward derivatives can be trusted.
+    integrated with the state. `stats`, what the run took. `validity`, how far its forward derivatives can be trusted.
     `impacts`, where and how two stones met. `progress`, from which `resume` goes on with particles, bit for bit.
     `unknown`, the figures that this solution does not have (NaN, None or empty there), each with the reason in words.
     """

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from difsim.checks import instance, require_function, state_of
+from difsim.checks import instance, require_function, require_state
 from difsim.declarations import is_valid
 from difsim.dynamics import AbstractModel, Pair
 from difsim.particles.model import AbstractParticles
@@ -60,8 +60,8 @@ def simulate(
       have values only by default. A mode that the choice does not have raises `ValueError` as it is traced.
     - `until`: what ends the motion earlier, one rule or several: `AtContact()`, `AtRest()`, `Outside(region)`,
       `MaxImpacts(n)` (of hard contact; 64 impacts by default).
-    - `integrals`: a function of (model, t, state) to rates by name, which are integrated beside the state into
-      `solution.integrals`. Define it once, at the top of a file: each new function is compiled anew.
+    - `integrals`: a function of (model, t, state) to rates by name, which are integrated with the state into
+      `solution.integrals`. Define it once, at the top of a file: each new function is compiled again.
     - `trust`: what to do about a derivative that is not to be trusted, `Refuse()`, `Warn()` or `Ignore()`.
     - `throw`: raise `RuntimeError` when the status is not OK. Inside `jit`, `vmap` or a derivative nothing can be
       raised: there the caller reads `status` (`jax.jacfwd(..., has_aux=True)` hands it out).
@@ -74,14 +74,14 @@ def simulate(
     """
     instance("simulate: trust", trust, AbstractTrust, "Refuse(), Warn() or Ignore()")
     choice = choose(model, solver, derivative, until, integrals)
-    state_of("simulate", model, state)
+    require_state("simulate", model, state)
     times = instants(times, "simulate")
     is_valid(state)
     if isinstance(model, AbstractParticles):
         state, choice = with_neighbours(model, state, choice)
     elif isinstance(model, AbstractModel):
         _check_options(state, choice)
-    run = _solve_traced if _inside_a_program() else _solve_compiled
+    run = _solve_traced if _is_tracing() else _solve_compiled
     solution, doubt = run(model, state, times, choice, trust)
     trust.report(doubt)
     if throw:
@@ -124,7 +124,7 @@ def _solve(
 _solve_compiled = eqx.filter_jit(_solve)
 
 
-def _inside_a_program() -> bool:
+def _is_tracing() -> bool:
     """Whether what is computed now becomes a part of a program that is being traced."""
     return not is_known(jnp.zeros(()))
 

@@ -19,7 +19,7 @@ class AbstractSolver(eqx.Module):
     `neighbours`, of particles: a neighbour list by `allocate`, whose capacity the run has.
     """
 
-    def within(self, dtype: jnp.dtype) -> "AbstractSolver":
+    def with_precision(self, dtype: jnp.dtype) -> "AbstractSolver":
         """The same solver with tolerances that the precision can hold; one without tolerances is what it was."""
         return self
 
@@ -51,7 +51,7 @@ class Adaptive(AbstractSolver):
     def _has_known_order(self):
         return self.order in (5, 8)
 
-    def within(self, dtype):
+    def with_precision(self, dtype):
         held = [jnp.maximum(x, finest_tolerance(dtype)).astype(dtype) for x in (self.rtol, self.atol)]
         return eqx.tree_at(lambda m: (m.rtol, m.atol), self, tuple(held))
 

@@ -18,7 +18,7 @@ from difsim.stepping.derivatives import AbstractDerivative, Forward, Reverse, Un
 from difsim.stepping.integrals import Integrands
 from difsim.stepping.solvers import AbstractSolver, Adaptive, Courant, FixedSteps
 from difsim.stepping.stops import AbstractStop, AtContact, AtRest, MaxImpacts, Outside
-from difsim.typing import came
+from difsim.typing import describe
 
 Values = type(None)  # no derivative; of a pair of stones no solver but its own
 
@@ -80,16 +80,16 @@ class Rules(eqx.Module):
 
 
 class Choice(eqx.Module):
-    """A valid combination, and the `integrals` beside it."""
+    """A valid combination, and the `integrals` with it."""
 
     solver: Any  # of the class in the row, as is the derivative
     derivative: Any
     rules: Rules
     integrals: Integrands | None = eqx.field(static=True, default=None)
 
-    def within(self, dtype: jnp.dtype) -> "Choice":
+    def with_precision(self, dtype: jnp.dtype) -> "Choice":
         """The same with numbers of this precision, and tolerances that it can hold."""
-        both = self.solver.within(dtype), self.derivative
+        both = self.solver.with_precision(dtype), self.derivative
         solver, derivative = jax.tree.map(lambda x: jnp.asarray(x, dtype), both)
         return Choice(solver, derivative, self.rules, self.integrals)
 
@@ -122,7 +122,7 @@ def choose(
     asked = [type(x).__name__ for x in (given, derivative, *stops) if x is not None]
     raise ValueError(
         f"simulate: {type(model).__name__} is {rows[0].name} and does not run with {' and '.join(asked)}; "
-        f"give what runs: {'; '.join(_in_words(row) for row in rows)}"
+        f"give what runs: {'; '.join(_describe(row) for row in rows)}"
     )
 
 
@@ -138,7 +138,7 @@ def _rows_of(model: Any) -> list[Row]:
     found = [row for row in ROWS if isinstance(model, row.model)]
     if not found:
         raise ValueError(
-            f"simulate: model: got {came(model)}, which is no model: give one of difsim.dynamics, difsim.dem or "
+            f"simulate: model: got {describe(model)}, which is no model: give one of difsim.dynamics, difsim.dem or "
             "difsim.sph, or of your own subclass of difsim.dynamics.AbstractModel"
         )
     return [row for row in found if row.model is found[0].model]
@@ -152,7 +152,7 @@ def _rules(row: Row, stops: tuple[AbstractStop, ...]) -> Rules:
     return Rules(**given)
 
 
-def _in_words(row: Row) -> str:
+def _describe(row: Row) -> str:
     until = f", until {' and/or '.join(stop.__name__ for stop in row.stops)}" if row.stops else ""
     derivatives = " or ".join("no derivative" if d is Values else d.__name__ for d in row.derivatives)
     solver = "no solver" if row.solver is Values else row.solver.__name__

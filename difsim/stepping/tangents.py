@@ -2,7 +2,7 @@
 
 `jax.jacfwd` batches the rule of a single tangent by `vmap`. `jax.custom_batching.custom_vmap` would do as well, but it
 traces the function for a single tangent first, and a batch throws that away: half of the time to trace a Jacobian. A
-primitive of its own is told of the batch at once.
+primitive of its own learns of the batch at once.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,9 @@ class _Rows:
     def __init__(self, function: Callable, structure: Any, shared: int):
         self.function, self.structure, self.shared = function, structure, shared
         self.results: Any = None  # structures of both, known once it has been traced
-        self.single = jax.jit(self._single, inline=True)  # abstract evaluation and lowering share one trace
+        self.single = jax.jit(self._call_one, inline=True)  # abstract evaluation and lowering share one trace
 
-    def together(self, *flat: Any) -> tuple[list[Any], list[Any]]:
+    def call_all(self, *flat: Any) -> tuple[list[Any], list[Any]]:
         """Call the function for all tangents: the results that they share, and those of each."""
         arrays = map(jnp.asarray, flat)  # a number that stands in the program itself comes as a float
         found = self.function(*jax.tree.unflatten(self.structure, arrays))
@@ -33,12 +33,12 @@ class _Rows:
         self.results = shared_structure, own_structure
         return shared, own
 
-    def _single(self, *flat: Any) -> list[Any]:
-        shared, own = self.together(*flat[: self.shared], *(x[None] for x in flat[self.shared :]))
+    def _call_one(self, *flat: Any) -> list[Any]:
+        shared, own = self.call_all(*flat[: self.shared], *(x[None] for x in flat[self.shared :]))
         return [*shared, *(x[0] for x in own)]
 
 
-def together(function: Callable, given: Any, tangents: Any) -> tuple[Any, Any]:
+def call_for_all(function: Callable, given: Any, tangents: Any) -> tuple[Any, Any]:
     """Call `function(given, tangents)` for a tangent, or under `vmap` once for all of them.
 
     **Arguments:** `function`, which must close over no traced value, of `given` and of tangents that have a leading
@@ -64,23 +64,23 @@ def _(*flat, rows):
     return [ShapedArray(x.shape, x.dtype) for x in jax.eval_shape(rows.single, *flat)]
 
 
-def _in_a_batch(flat, axes, *, rows):
+def _batch(flat, axes, *, rows):
     if any(axis is not None for axis in axes[: rows.shared]):
         found = jax.vmap(rows.single, tuple(axes))(*flat)
         return found, [0] * len(found)
     size = next(x.shape[axis] for x, axis in zip(flat, axes, strict=True) if axis is not None)
     tangents = zip(flat[rows.shared :], axes[rows.shared :], strict=True)
-    shared, own = rows.together(
+    shared, own = rows.call_all(
         *flat[: rows.shared], *(batching.bdim_at_front(x, axis, size) for x, axis in tangents)
     )
     return [*shared, *own], [None] * len(shared) + [0] * len(own)
 
 
-def _differentiated(primals, tangents, *, rows):
+def _differentiate(primals, tangents, *, rows):
     return jax.jvp(rows.single, primals, tuple(map(ad.instantiate_zeros, tangents)))
 
 
 refuse_unknown(_together, FORWARD)  # values and tangents are one solve
-batching.primitive_batchers[_together] = _in_a_batch
-ad.primitive_jvps[_together] = _differentiated
+batching.primitive_batchers[_together] = _batch
+ad.primitive_jvps[_together] = _differentiate
 mlir.register_lowering(_together, mlir.lower_fun(lambda *flat, rows: rows.single(*flat), multiple_results=True))

@@ -19,21 +19,21 @@ _CHECK = equinox._errors.branched_error_if_impl_jit
 _tracing = 0
 
 
-def unchecked(trace: Callable[..., T]) -> Callable[..., T]:
+def skip_checks(trace: Callable[..., T]) -> Callable[..., T]:
     """Leave out what equinox's `error_if` would add to the programs that a function traces.
 
     Only while the function is traced: other programs keep their checks.
     """
 
     @wraps(trace)
-    def traced(*args: Any, **kwargs: Any) -> T:
+    def wrapper(*args: Any, **kwargs: Any) -> T:
         _enter(1)
         try:
             return trace(*args, **kwargs)
         finally:
             _enter(-1)
 
-    return traced
+    return wrapper
 
 
 def _enter(change: int) -> None:
@@ -41,8 +41,8 @@ def _enter(change: int) -> None:
     with _LOCK:
         _tracing += change
         # Not its switch EQX_ON_ERROR: what it traced with one setting is used again with the other.
-        equinox._errors.branched_error_if_impl_jit = _unchanged if _tracing else _CHECK
+        equinox._errors.branched_error_if_impl_jit = _pass_through if _tracing else _CHECK
 
 
-def _unchanged(x: T, *_: Any, **__: Any) -> T:
+def _pass_through(x: T, *_: Any, **__: Any) -> T:
     return x

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from difsim import safe
-from difsim.stepping.tangents import together
+from difsim.stepping.tangents import call_for_all
 from difsim.stepping.trust import AbstractTrust, Ignore
 from difsim.stepping.variational import relative_size
 from difsim.typing import Scalar
@@ -62,14 +62,14 @@ class Validity(eqx.Module):
         return self.tolerance * (jnp.maximum(1.0, self.growth**2) + jnp.where(self.contacts > 0, KINKS, 0.0))
 
     @property
-    def per_contact(self) -> Scalar:
+    def growth_per_contact(self) -> Scalar:
         """A^(1/n), the mean growth in a contact; NaN without contact."""
         return jnp.where(self.contacts > 0, self.growth ** (1 / jnp.maximum(self.contacts, 1)), jnp.nan)
 
     @property
     def horizon(self) -> Scalar:
         """Contacts after which the derivative says nothing, ln(ε^(-1/2))/ln(A^(1/n)); inf where none grows it."""
-        rate = jnp.log(self.per_contact)
+        rate = jnp.log(self.growth_per_contact)
         return jnp.where(rate <= 0, jnp.inf, jnp.log(self.limit) / jnp.where(rate <= 0, 1.0, rate))
 
     @property
@@ -116,16 +116,16 @@ def watch_discontinuous(model: Any, state: Any, trust: AbstractTrust) -> tuple[A
     )
 
     @jax.custom_jvp
-    def same(arrays):
+    def watch(arrays):
         return arrays
 
-    @same.defjvp
-    def same_jvp(primals, tangents):
+    @watch.defjvp
+    def watch_jvp(primals, tangents):
         trust.meet(message)
         return primals[0], tangents[0]
 
     arrays, rest = eqx.partition((model, state), eqx.is_inexact_array)
-    return eqx.combine(same(arrays), rest)
+    return eqx.combine(watch(arrays), rest)
 
 
 @eqx.filter_custom_jvp
@@ -136,28 +136,28 @@ def tangent_growth(inputs: Any, states: Any) -> Scalar:
 
 @tangent_growth.def_jvp
 def _(primals, tangents):
-    moved, states = (_moving(x, t) for x, t in zip(primals, tangents, strict=True))
+    moved, states = (_moving_leaves(x, t) for x, t in zip(primals, tangents, strict=True))
     if not moved:  # differentiated by the times alone
         return tangent_growth(*primals), None
 
     def rows(given, tangents):
         (moved, states), (t_moved, t_states) = given, tangents
-        growths = safe.divide(relative_size(states, t_states), relative_size(moved, t_moved, _own))
+        growths = safe.divide(relative_size(states, t_states), relative_size(moved, t_moved, _size))
         return jnp.max(growths), ()  # one number for all tangents of `jacfwd`, as there is one solution for all
 
     t_moved, t_states = map(jax.tree.leaves, tangents)
-    growth, _ = together(rows, *jax.lax.stop_gradient(((moved, states), (t_moved, t_states))))
+    growth, _ = call_for_all(rows, *jax.lax.stop_gradient(((moved, states), (t_moved, t_states))))
     growth = growth.astype(tangent_growth(*primals).dtype)  # of states in float32 too
     return growth, jnp.zeros_like(growth)
 
 
-def _own(x: Array) -> Array:
+def _size(x: Array) -> Array:
     """The size of an array itself: a grain of 0.1 mm that grows by 0.1 mm has doubled. One of zeros counts as 1."""
     size = jnp.max(jnp.abs(x))
     return jnp.where(size > 0, size, 1.0)
 
 
-def _moving(primal: Any, tangent: Any) -> list[Array]:
+def _moving_leaves(primal: Any, tangent: Any) -> list[Array]:
     """The leaves that have a tangent."""
     kept = jax.tree.map(lambda t, x: None if t is None else x, tangent, primal, is_leaf=lambda x: x is None)
     return jax.tree.leaves(kept)

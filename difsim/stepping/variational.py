@@ -3,7 +3,7 @@
 The steps of an adaptive solve are chosen for the state alone, so that a tangent that is propagated through them is
 only as accurate as these steps allow. A tangent that is a row of the solve is under the same error control as the
 state. The rule of a single tangent solves (y, ẏ) together. `jacfwd` batches that rule over the tangents with `vmap`;
-`together` turns the batch into rows of one solve, [y, ẏ₁ ... ẏ_p], instead of p solves that each repeat y.
+`call_for_all` turns the batch into rows of one solve, [y, ẏ₁ ... ẏ_p], instead of p solves that each repeat y.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float
 from difsim import safe
 from difsim.dynamics import AbstractModel
 from difsim.stepping.derivatives import without_derivative
-from difsim.stepping.tangents import together
+from difsim.stepping.tangents import call_for_all
 from difsim.typing import Scalar
 
 
@@ -82,7 +82,7 @@ class Variational(eqx.Module):
         last = jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), (z[1:], self.t_moved))
         return jnp.concatenate([dy[None], jax.vmap(linear, in_axes=-1, out_axes=0)(*last)])
 
-    def landed(
+    def find_landing(
         self, t: Scalar, z: Array, function: Callable, there: Bool[Array, ""]
     ) -> tuple[Scalar, Array, Float[Array, "p"]]:
         """Find the time at which a function of the solution is zero, by two Newton steps along the rate.
@@ -93,16 +93,16 @@ class Variational(eqx.Module):
         **Arguments:** `t`, s, near that time; `z` [1 + p, n]; `function(model, t, state)`; whether such a time is
         `there`.
         **Returns:** the time, s; the rows at that time; the tangents [p] of the time, s. If none is there, `t` and
-        `z` as they came, and tangents of zero.
+        `z` unchanged, and tangents of zero.
         """
 
-        def at(t, y, moved):
+        def evaluate(t, y, moved):
             return function(eqx.combine(moved, self.still), t, self.scales.state(y))
 
         def newton(before, _):
             t, z = before
             rate = self.field(t, z)
-            value, slope = jax.jvp(lambda t, y: at(t, y, self.moved), (t, z[0]), (jnp.ones_like(t), rate[0]))
+            value, slope = jax.jvp(lambda t, y: evaluate(t, y, self.moved), (t, z[0]), (jnp.ones_like(t), rate[0]))
             # Where no root is near, a step could lead to 1e20 s from here, and the derivative there be NaN.
             slope = jnp.where(there, slope, 0.0)
             # No derivative of the slope is needed: the second step corrects what the first lacks of the time's.
@@ -113,7 +113,7 @@ class Variational(eqx.Module):
         slope = slopes[-1]
         if len(z) == 1:
             return t, z, jnp.zeros(0, t.dtype)
-        change = jax.vmap(jax.linearize(lambda y, moved: at(t, y, moved), z[0], self.moved)[1])(
+        change = jax.vmap(jax.linearize(lambda y, moved: evaluate(t, y, moved), z[0], self.moved)[1])(
             z[1:], self.t_moved
         )
         return t, z, -safe.divide(change, jnp.broadcast_to(slope, change.shape))
@@ -127,7 +127,7 @@ class Variational(eqx.Module):
         at = lambda t, y: function(model, t, self.scales.state(y))  # noqa: E731
         return jax.jvp(at, (t, z[0]), (jnp.ones_like(t), self._rate(t, z[0], self.moved)))[1]
 
-    def carried(self, t: Scalar, z: Array, shift: Float[Array, "p"]) -> Array:
+    def shift_tangents(self, t: Scalar, z: Array, shift: Float[Array, "p"]) -> Array:
         """Turn the tangents at a fixed time into tangents at a time that has tangents itself.
 
         **Arguments:** `t`, s; `z` [1 + p, n]; `shift` [p], the tangents of the time, s. **Returns:** the rows.
@@ -137,7 +137,7 @@ class Variational(eqx.Module):
         rate = self._rate(t, z[0], self.moved)
         return z.at[1:].add(shift[:, None] * rate[None])
 
-    def jumped(self, t: Scalar, z: Array, shift: Float[Array, "p"]) -> Array:
+    def apply_impact(self, t: Scalar, z: Array, shift: Float[Array, "p"]) -> Array:
         """The rows after the impact of the model.
 
         **Arguments:** `t`, the time of the impact, s; `z` [1 + p, n], just before; `shift` [p], the tangents of the
@@ -147,14 +147,16 @@ class Variational(eqx.Module):
         def impact(model, t, y):
             return self.scales.numbers(model.impact(t, self.scales.state(y)))
 
-        y, tangents = self._pushed(impact, t, self.carried(t, z, shift), shift)
-        return self.carried(t, jnp.concatenate([y[None], tangents]), -shift)
+        y, tangents = self._push_forward(impact, t, self.shift_tangents(t, z, shift), shift)
+        return self.shift_tangents(t, jnp.concatenate([y[None], tangents]), -shift)
 
     def _rate(self, t: Scalar, y: Array, moved: Any) -> Array:
         model = eqx.combine(moved, self.still)
         return ravel_pytree(model.vector_field(t, self.scales.state(y)))[0] / self.scales.unit
 
-    def _pushed(self, function: Callable, t: Scalar, z: Array, shift: Array | None = None) -> tuple[Array, Array]:
+    def _push_forward(
+        self, function: Callable, t: Scalar, z: Array, shift: Array | None = None
+    ) -> tuple[Array, Array]:
         """The value of `function(model, t, y)` and its tangents [p, ...].
 
         `shift` [p] s are the tangents of the time, 0 by default.
@@ -168,7 +170,7 @@ class Variational(eqx.Module):
         return value, jax.vmap(linear)(shift, z[1:], self.t_moved)
 
 
-def plain(model: AbstractModel, scales: Scales) -> Variational:
+def build_plain(model: AbstractModel, scales: Scales) -> Variational:
     """The model without tangents, for values and for derivatives that are taken through the steps."""
     nothing = jax.tree.map(lambda _: None, model)
     return Variational(model, nothing, nothing, scales)
@@ -193,7 +195,7 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
     @eqx.filter_custom_jvp
     def flow(given, state, times):
         model, scales, extra = given
-        states, now, _, rest = run(plain(model, scales), extra, state[None], times, None)
+        states, now, _, rest = run(build_plain(model, scales), extra, state[None], times, None)
         return states[:, 0], now, rest
 
     @flow.def_jvp
@@ -220,12 +222,12 @@ def forward(run: Callable, given: Any, state: Array, times: Array) -> tuple[Arra
             )
             system = Variational(still, moved, t_moved, scales)
             z = jnp.concatenate([state[None], t_state])
-            z = system.carried(times[0], z, -t_times[:, 0]) if moving else z
+            z = system.shift_tangents(times[0], z, -t_times[:, 0]) if moving else z
             states, now, shifts, rest = run(system, extra, z, times, t_times if moving else None)
             t_states = jnp.moveaxis(states[:, 1:], 1, 0) * unit[:, None, None]
             return (states[:, 0], now, rest), (t_states, shifts * unit[:, None])
 
-        out, moves = together(rows, (moved, still_arrays, state, times), (t_model, t_state, t_times))
+        out, moves = call_for_all(rows, (moved, still_arrays, state, times), (t_model, t_state, t_times))
         return out, (*moves, jax.tree.map(lambda _: None, out[2]))
 
     return flow(given, state, times)
@@ -235,12 +237,12 @@ def _is_none(x: Any) -> bool:
     return x is None
 
 
-def at_least_one(x: Array) -> Array:
+def scale_of(x: Array) -> Array:
     """The larger of 1 and the largest |x| of an array."""
     return jnp.maximum(1.0, jnp.max(jnp.abs(x)))
 
 
-def relative_size(primals: Any, tangents: Any, size: Callable[[Array], Array] = at_least_one) -> Array:
+def relative_size(primals: Any, tangents: Any, size: Callable[[Array], Array] = scale_of) -> Array:
     """The largest relative change max |t|/size(x) that each tangent makes in any array.
 
     Divided by it, a tangent d/dE with E in Pa is as accurate as d/d ln E. An array that is small or zero has the

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("difsim", "inversion")
 
 
-def exported(package: griffe.Module) -> list[str]:
+def exported_names(package: griffe.Module) -> list[str]:
     """The names that the `__init__` of a package hands on."""
     return [
         name
@@ -20,7 +20,7 @@ def exported(package: griffe.Module) -> list[str]:
     ]
 
 
-def defined(module: griffe.Module, *kinds: str) -> list[str]:
+def defined_names(module: griffe.Module, *kinds: str) -> list[str]:
     """The public names of some kinds that a module itself defines."""
     return [
         name
@@ -43,28 +43,28 @@ def public_names() -> dict[str, dict[str, list[str]]]:
     for root in roots:
         parts = [m for m in root.members.values() if not m.is_alias and m.is_module and not m.name.startswith("_")]
         if root.name == "inversion":
-            pages["inversion"] = _of_package(root)
-            pages |= {part.path: _of_package(part) for part in parts if part.is_init_module}
+            pages["inversion"] = _list_package(root)
+            pages |= {part.path: _list_package(part) for part in parts if part.is_init_module}
             continue
-        pages[root.path] = {"names": [f"{root.path}.{each}" for each in exported(root)]}
+        pages[root.path] = {"names": [f"{root.path}.{each}" for each in exported_names(root)]}
         for part in sorted(parts, key=lambda part: part.name):
-            pages[part.path] = _of_package(part) if part.is_init_module else _of_module(part)
+            pages[part.path] = _list_package(part) if part.is_init_module else _list_module(part)
     return pages
 
 
-def _of_module(module: griffe.Module) -> dict[str, list[str]]:
+def _list_module(module: griffe.Module) -> dict[str, list[str]]:
     return {
-        "names": [f"{module.path}.{name}" for name in defined(module, "function", "class")],
-        "constants": [f"{module.path}.{name}" for name in defined(module, "attribute")],
+        "names": [f"{module.path}.{name}" for name in defined_names(module, "function", "class")],
+        "constants": [f"{module.path}.{name}" for name in defined_names(module, "attribute")],
     }
 
 
-def _of_package(package: griffe.Module) -> dict[str, list[str]]:
-    names = exported(package)
+def _list_package(package: griffe.Module) -> dict[str, list[str]]:
+    names = exported_names(package)
     kinds = ("class",) if names else ("class", "function")
     known = {package.members[name].target_path for name in names}
     inside = [m for m in package.members.values() if not m.is_alias and m.is_module and not m.name.startswith("_")]
-    others = [f"{module.path}.{name}" for module in inside for name in defined(module, *kinds)]
+    others = [f"{module.path}.{name}" for module in inside for name in defined_names(module, *kinds)]
     return {
         "names": [f"{package.path}.{name}" for name in names if not package.members[name].is_attribute],
         "constants": [f"{package.path}.{name}" for name in names if package.members[name].is_attribute],

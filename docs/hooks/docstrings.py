@@ -13,18 +13,18 @@ SECTION = re.compile(r"\s+(\*\*(?:Arguments|Returns|Raises|Warns|Source|Sources|
 ARGUMENTS = re.compile(r"\*\*Arguments:\*\*(?!\n\n)(.*?)(?=\n\n|\Z)", re.S)  # in one paragraph
 # Items of **Arguments:** are separated by semicolons and begin with a name in backticks.
 ITEM = re.compile(r";\s+(?=(?:the |its |an? )?(?:\([a-z]+\) )?`)")
-FIELDS = ("quantity", "variable", "quaternion", "count", "part", "tolerance", "declared", "eqx.field")
+FIELDS = ("quantity", "variable", "quaternion", "count", "part", "tolerance", "custom_field", "eqx.field")
 
 
-def with_sections(text: str) -> str:
+def add_sections(text: str) -> str:
     """A docstring whose sections begin on lines of their own, and whose arguments are a list."""
     text = SECTION.sub(r"\n\n\1", text)
 
-    def listed(match: re.Match) -> str:
+    def list_items(match: re.Match) -> str:
         items = ITEM.split(match[1].strip())
         return "**Arguments:**\n\n" + "\n".join(f"* {' '.join(item.split())}" for item in items)
 
-    return ARGUMENTS.sub(listed, text)
+    return ARGUMENTS.sub(list_items, text)
 
 
 def default(value: Any) -> Any:
@@ -68,7 +68,7 @@ class Docstrings(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = with_sections(_complete(obj))
+            obj.docstring.value = add_sections(_complete(obj))
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         # All are found before any is changed: a class inherits the constructor that its base is given here.

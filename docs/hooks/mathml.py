@@ -37,7 +37,7 @@ def block(tex: str) -> str:
     )
 
 
-def with_subscripts(content: str) -> str:
+def add_subscripts(content: str) -> str:
     """The page with a_b as a with the subscript b, except in code and equations."""
     parts = VERBATIM.split(content)  # text and verbatim parts alternate
     return "".join(part if i % 2 else INDEXED.sub(r"<i>\1</i><sub>\2</sub>", part) for i, part in enumerate(parts))
@@ -47,4 +47,4 @@ def on_page_content(content: str, page: Page, **kwargs) -> str:
     """The page with its equations as MathML; a block scrolls by itself where the screen is narrow."""
     content = BLOCK.sub(lambda m: block(m[1]), content)
     content = INLINE.sub(lambda m: mathml(m[1], "inline"), content)
-    return content if page.file.src_uri.startswith("api/") else with_subscripts(content)
+    return content if page.file.src_uri.startswith("api/") else add_subscripts(content)

@@ -33,7 +33,7 @@ def on_page_markdown(markdown: str, page: Page, **kwargs) -> str:
     """Links from and to these pages; a file of the repository that is no page is named, without a link."""
     here = {place: source for source, place in PLACES.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 
-    def moved(match: re.Match) -> str:
+    def move(match: re.Match) -> str:
         picture, text, target, anchor = match[1], match[2], match[3], match[4] or ""
         if ":" in target:
             return match[0]
@@ -49,4 +49,4 @@ def on_page_markdown(markdown: str, page: Page, **kwargs) -> str:
         )
 
     parts = CODE.split(markdown)  # text and code alternate
-    return "".join(part if i % 2 else LINK.sub(moved, part) for i, part in enumerate(parts))
+    return "".join(part if i % 2 else LINK.sub(move, part) for i, part in enumerate(parts))

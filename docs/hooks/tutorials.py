@@ -36,7 +36,7 @@ def run(source: Path, folder: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def kept(source: Path) -> nbformat.NotebookNode:
+def load_or_run(source: Path) -> nbformat.NotebookNode:
     """The run of a notebook, from the store where nothing has changed since."""
     if os.environ.get("TUTORIALS") == "skip":
         return jupytext.read(source)
@@ -75,7 +75,7 @@ def page(name: str, notebook: nbformat.NotebookNode) -> tuple[str, dict[str, byt
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page, its pictures and the notebook for each tutorial."""
     for source in NOTEBOOKS:
-        notebook = kept(source)
+        notebook = load_or_run(source)
         markdown, pictures = page(source.stem, notebook)
         files.append(File.generated(config, f"tutorials/{source.stem}.md", content=markdown))
         files.append(File.generated(config, f"tutorials/{source.stem}.ipynb", content=nbformat.writes(notebook)))

@@ -100,7 +100,7 @@ def descend(
         history.append(best.misfit)
         if best.misfit < stops.target:
             break
-    evaluation = problem.evaluate(problem.scaled(best.values))
+    evaluation = problem.evaluate(problem.to_prior_scale(best.values))
     w = float(paper_objective(problem, evaluation.predictions))
     return Evolution(best.values, w, calls, best.status, np.asarray(history))
 

@@ -15,9 +15,9 @@ from difsim.gravity import AbstractField
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
-from experiments.agilkia.descent import AGILKIA, AXES, COMET, FINE, SPIN, stacked
+from experiments.agilkia.descent import AGILKIA, AXES, COMET, FINE, SPIN, stack
 from experiments.agilkia.worlds import World
-from experiments.variables import described
+from experiments.variables import describe
 
 # Paper 000 sec. 4.2: what its rebound led to.
 PAPER_VELOCITY = (0.22668, 0.10559, -0.17703)  # m/s, comet-fixed
@@ -55,10 +55,10 @@ def next_contact(
     `jax.jacfwd` of its numbers by the velocity is right, also through a touchdown that gave the velocity.
 
     **Arguments:** `velocity` [3], comet-fixed; `gravity` without the centrifugal term; `surface`; `position`
-    [3] m, unless given the first touchdown, put on the surface by `on_surface`. A rebound into the ground has the
-    status INSIDE, one that escapes NO_CONTACT.
+    [3] m, unless given the first touchdown, put on the surface by `project_to_surface`. A rebound into the ground has
+    the status INSIDE, one that escapes NO_CONTACT.
     """
-    start = on_surface(surface, AGILKIA.touchdown.position) if position is None else position
+    start = project_to_surface(surface, AGILKIA.touchdown.position) if position is None else position
     flight = simulate(
         Flight(gravity, SPIN, surface),
         FlightState(start, velocity),
@@ -77,7 +77,7 @@ def next_contact(
     )
 
 
-def on_surface(surface: AbstractSDF, position: Vec3) -> Vec3:
+def project_to_surface(surface: AbstractSDF, position: Vec3) -> Vec3:
     """The point of the surface beside `position`: four Newton steps along ∇d.
 
     A site that is known to a metre lies above or below the surface of a mesh.
@@ -124,7 +124,7 @@ def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = P
     """
     flown = [_bounce(field, surface, jnp.asarray(velocity)) for field, surface in worlds.values()]
     result = xr.Dataset(
-        stacked(flown),
+        stack(flown),
         coords={
             "world": list(worlds),
             "axis": list(AXES),
@@ -133,7 +133,7 @@ def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = P
         },
         attrs={"rebound": np.asarray(velocity), "paper_site": np.asarray(PAPER_SITE)},
     )
-    return described(result, COMET, {"share": "1"}, {"share": "share of the flight's time"})
+    return describe(result, COMET, {"share": "1"}, {"share": "share of the flight's time"})
 
 
 def _bounce(gravity: AbstractField, surface: AbstractSDF, velocity: Vec3) -> dict[str, tuple]:
@@ -142,7 +142,7 @@ def _bounce(gravity: AbstractField, surface: AbstractSDF, velocity: Vec3) -> dic
         return jnp.concatenate([contact.time[None], contact.distance[None], contact.position]), contact
 
     by_rebound, contact = jax.jacfwd(outputs, has_aux=True)(velocity)
-    site, start = jnp.asarray(PAPER_SITE), on_surface(surface, AGILKIA.touchdown.position)
+    site, start = jnp.asarray(PAPER_SITE), project_to_surface(surface, AGILKIA.touchdown.position)
     needed = shoot(start, site, jnp.asarray(PAPER_TIME), velocity, gravity, surface)
     path = simulate(
         Flight(gravity, SPIN, surface),

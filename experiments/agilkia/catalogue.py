@@ -71,7 +71,7 @@ class Gear:
     make: Callable[[Mapping[str, Any]], AbstractLandingGear]
 
 
-def _between(x: Any, unit: str, kind: type[Bounded] | type[Log] = Bounded) -> Any:
+def _prior_of_range(x: Any, unit: str, kind: type[Bounded] | type[Log] = Bounded) -> Any:
     """The prior of a range, or of the number that is known."""
     return Fixed(x, unit) if np.ndim(x) == 0 else kind(*x, unit=unit)
 
@@ -101,22 +101,24 @@ def _unknown(name: str, key: str, prior: Callable[..., Any], needs: str = "", **
 
 
 UNKNOWNS = (
-    _unknown("thickness", "thickness_m", _between),
-    _unknown("grain_diameter", "grain_diameter_m", _between, kind=Log),
-    _unknown("grain_density", "grain_density_kg_per_m3", _between),
+    _unknown("thickness", "thickness_m", _prior_of_range),
+    _unknown("grain_diameter", "grain_diameter_m", _prior_of_range, kind=Log),
+    _unknown("grain_density", "grain_density_kg_per_m3", _prior_of_range),
     _unknown("grain_modulus", "grain_modulus_Pa", _one_of, relaxed=Log),
     _unknown("friction", "friction", _one_of),
     Unknown("scenario", "scenario", Text(several=True), _scenarios, BOULDER),
-    _unknown("edge_offset", "edge_offset_m", _between, BOULDER),
+    _unknown("edge_offset", "edge_offset_m", _prior_of_range, BOULDER),
     Unknown("tilt_x", "tilt_sigma_deg", keys.UNKNOWNS["tilt_sigma_deg"], _tilt),
     Unknown("tilt_y", "tilt_sigma_deg", keys.UNKNOWNS["tilt_sigma_deg"], _tilt),
-    Unknown("heading", "heading_deg", keys.UNKNOWNS["heading_deg"], lambda x: _between(np.radians(x), "rad")),
+    Unknown(
+        "heading", "heading_deg", keys.UNKNOWNS["heading_deg"], lambda x: _prior_of_range(np.radians(x), "rad")
+    ),
 )
 
 
 def _spin_after_rundown(run: Any) -> Any:
     lander = run.model.lander
-    left = lander.flywheel.stored(run.known.horizon)
+    left = lander.flywheel.momentum_at(run.known.horizon)
     return safe.norm(run.last.body.spin + rotation.solve3(lander.body.inertia, left))
 
 

@@ -20,13 +20,13 @@ from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
 from inversion import Problem
 from inversion.posterior import Posterior
-from inversion.programs import in_threads
+from inversion.programs import map_in_threads
 from inversion.progress import Bar
 
 OUTPUTS = ("second_contact_time", "second_contact_distance", "second_contact_position")
 
 
-def landed(world: World, separation: FlightState) -> tuple[FlightState, Array, Bool[Array, ""]]:
+def descend(world: World, separation: FlightState) -> tuple[FlightState, Array, Bool[Array, ""]]:
     """State and time at the end of the descent from a separation, and whether it came down."""
     flight = Flight(world[0], SPIN, world[1])
     times = jnp.asarray([0.0, 1.2 * AGILKIA.duration])
@@ -34,7 +34,7 @@ def landed(world: World, separation: FlightState) -> tuple[FlightState, Array, B
     return descent.last, descent.times[-1], descent.ok
 
 
-def at_landing(experiment: Experiment, world: World, landing: FlightState) -> Experiment:
+def move_to_landing(experiment: Experiment, world: World, landing: FlightState) -> Experiment:
     """The same touchdown at another site and with another approach, those of a landing, with its bounce."""
     gravity, surface = world
     frame = SurfaceFrame.from_normal(landing.position, surface.normal(landing.position), landing.velocity)
@@ -66,19 +66,19 @@ class ChainProgram:
     """
 
     def __init__(self, problem: Problem, world: World, descends: bool):
-        def compiled():
+        def compile_program():
             experiment, landing, ok = replace(problem.predict, world=world), {}, True
             if descends:
                 begin = FlightState(AGILKIA.separation.position, AGILKIA.separation.velocity)
-                state, time, ok = eqx.filter_jit(landed)(world, begin)
-                experiment = at_landing(problem.predict, world, state)
+                state, time, ok = eqx.filter_jit(descend)(world, begin)
+                experiment = move_to_landing(problem.predict, world, state)
                 landing = {"time": time, "position": state.position, "velocity": state.velocity}
             program = compile_sooner(lambda p: experiment(p))
             landing = {f"landing_{k}": np.asarray(v).tolist() for k, v in landing.items()}
             return landing, bool(ok), program.lower(_arrays(problem.parameters)).compile()
 
         alone = ThreadPoolExecutor(1)
-        self.compiled = alone.submit(compiled)
+        self.compiled = alone.submit(compile_program)
         alone.shutdown(wait=False)
 
     def __call__(self, values: dict[str, float]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class ChainProgram:
                 bar.advance()
                 return {k: np.where(valid, observed[k], np.nan) for k in OUTPUTS}
 
-            found = in_threads(one, cases)
+            found = map_in_threads(one, cases)
         return {k: np.stack([each[k] for each in found]) for k in OUTPUTS}
 
 

@@ -18,7 +18,7 @@ import xarray as xr
 
 from experiments import ranks
 from experiments.harness import Found
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Checkpoint, Importance, Observation, Observations, Problem, Tempered, sample
 from inversion.coordinates import strip_weak_types
 from inversion.cube import Cube
@@ -56,7 +56,7 @@ def cover(
     table["is_good"] = "repetition", np.array([bool(p["is_good"]) for p in pieces])
     result = xr.Dataset(table, coords={"parameter": names})
     units = {"rank": "1", "below": "1", "truth": "see the unknowns", "effective_size": "1", "simulations": "1"}
-    result = described(result, units=units, names={"below": "probability below the truth"})
+    result = describe(result, units=units, names={"below": "probability below the truth"})
     summary = judge(result, set(problem.discrete))
     figures = {"ranks": ranks.draw({k: result["rank"].sel(parameter=k).values for k in names}, BINS)}
     return Found(summary, {"coverage": result}, figures, record="coverage")
@@ -87,9 +87,9 @@ def synthetic(problem: Problem, seed: int) -> tuple[dict[str, float], Problem]:
     """
     cube, rng, ok = Cube(problem), np.random.default_rng([seed, 0]), False
     while not ok:
-        s = problem.drawn(jnp.asarray(rng.random(problem.size)))
-        truth = {k: float(v) for k, v in zip(problem.names, cube.relaxed.physical(s), strict=True)}
-        seen = cube.programs.simulate(cube.relaxed.unfold(s, 0.0))
+        s = problem.scale_probabilities(jnp.asarray(rng.random(problem.size)))
+        truth = {k: float(v) for k, v in zip(problem.names, cube.relax.physical(s), strict=True)}
+        seen = cube.programs.simulate(cube.relax.unfold(s, 0.0))
         ok = bool(seen.ok)  # a failed touchdown has the likelihood zero, so it is no truth
     data = {}
     for name in problem.data.names:
@@ -105,7 +105,7 @@ def _repetition(problem: Problem, prior: PriorRuns, seed: int) -> Mapping[str, n
     found = sample(posed, key=jax.random.PRNGKey(seed), method=method, effective_size=SIZE, limit=LIMIT)
     return {
         "rank": np.array(list(ranks.rank(found, truth, seed).values())),
-        "below": np.array(list(ranks.below(found, truth).values())),
+        "below": np.array(list(ranks.probability_below(found, truth).values())),
         "truth": np.array(list(truth.values())),
         "effective_size": np.asarray(found.effective_size),
         "is_good": np.asarray(found.fault is None),

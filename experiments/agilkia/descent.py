@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 
 from difsim import Adaptive, AtContact, Solution, Status, simulate, transition, units
-from difsim.dynamics import Backward, Flight, FlightState
+from difsim.dynamics import Flight, FlightState, TimeReversed
 from experiments.agilkia.worlds import World
 from experiments.geometry import line
-from experiments.variables import described
+from experiments.variables import describe
 
 FINE = Adaptive(1e-12, 1e-12, order=8)  # of flights of hours
 
@@ -70,7 +70,7 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
     """
     flown = [_descend(Flight(field, SPIN, surface), scenario, instants) for field, surface in worlds.values()]
     result = xr.Dataset(
-        stacked(flown),
+        stack(flown),
         coords={
             "world": list(worlds),
             "axis": list(AXES),
@@ -83,10 +83,10 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
             "duration_s": scenario.duration,
         },
     )
-    return described(result, COMET, {"share": "1"}, {"share": "share of the flight's time"})
+    return describe(result, COMET, {"share": "1"}, {"share": "share of the flight's time"})
 
 
-def stacked(rows: list[dict[str, tuple]]) -> dict[str, tuple]:
+def stack(rows: list[dict[str, tuple]]) -> dict[str, tuple]:
     """One row {name: (dims, value, unit)} a world, as variables of a Dataset over `world`."""
     return {
         name: (
@@ -113,7 +113,7 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
     down = simulate(model, scenario.separation, share * time, solver=FINE, throw=False)
     # Backward in time: τ = -t runs from -duration to 0.
     back = simulate(
-        Backward(model),
+        TimeReversed(model),
         scenario.touchdown,
         (share - 1) * scenario.duration,
         solver=FINE,

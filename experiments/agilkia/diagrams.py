@@ -75,7 +75,7 @@ def _tree(ax: Axes, result: xr.Dataset) -> float:
                     linewidth=2.2 if i in path else 0.8, zorder=1 + (i in path))  # fmt: skip
     levels = [[label[i] for i in np.flatnonzero(place[:, 1] == d)] for d in range(int(place[:, 1].max()) + 1)]
     size = min(9.0, 130.0 / (place[:, 0].max() + 1))  # 18 leaves side by side still have room
-    shared = [_shared(level) for level in levels]
+    shared = [_common_prefix(level) for level in levels]
     for i, (x, y) in enumerate(place):
         text = number(misfit[i], ".3g" if misfit[i] < 1000 else ".2g")
         width = 2.4 if i == best else 0.6
@@ -94,7 +94,7 @@ def _tree(ax: Axes, result: xr.Dataset) -> float:
     return np.nan if best is None else float(misfit[best])
 
 
-def _shared(labels: list[str]) -> str:
+def _common_prefix(labels: list[str]) -> str:
     """The words with which all labels begin, leaving each at least one of its own."""
     words = [label.split() for label in labels]
     count = 0

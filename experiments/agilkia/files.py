@@ -52,7 +52,7 @@ def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[s
     **Raises** `ValueError` that names the file, key and remedy.
     """
     tables = _read(path)
-    confirmed = keys.confirmed(path, tables)
+    confirmed = keys.pop_confirmed(path, tables)
     needed, optional = dict(keys.LANDER), dict(keys.OPTIONAL)
     legs = keys.LEGS.keys() & keys.table(path, "lander", tables.get("lander", {})).keys()
     if legs:
@@ -135,7 +135,7 @@ def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:
 def read_observations(path: Path, catalogue: Catalogue = STANDARD) -> DataSet:
     """A named data set. **Raises** `ValueError` for unknown names, sigmas that are not positive, and so on."""
     tables = _read(path)
-    confirmed = keys.confirmed(path, tables)
+    confirmed = keys.pop_confirmed(path, tables)
     if extra := set(tables) - {"name", "initial", "lander", "observables"}:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are name, initial, lander, observables")
     for key in ("name", "initial", "observables"):

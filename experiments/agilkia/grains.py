@@ -15,10 +15,10 @@ from experiments.agilkia import grains_pictures, report
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains_scene import Scene, build
-from experiments.agilkia.grains_series import PAPER, Look, left, outline, sequence, series
+from experiments.agilkia.grains_series import PAPER, Look, has_left, outline, sequence, series
 from experiments.agilkia.keys import PHILAE
 from experiments.agilkia.scenario import Experiment, experiment
-from experiments.foot.grains import settled
+from experiments.foot.grains import settle
 from experiments.foot.scene import LAW
 from experiments.harness import Found
 from inversion.progress import Bar
@@ -42,13 +42,13 @@ def touch_down(
     Beds of one `seed` are one bed: under each foot the same grains lie.
     """
     known = experiment(require_tables(lander), data)
-    ground = settled(diameter, WIDTH[bed], float(LAW.cohesion), seed)
+    ground = settle(diameter, WIDTH[bed], float(LAW.cohesion), seed)
     scene = build(known, OPTIMUM, lander["sub_spheres"], ground, bed == "drum")
     found = run(scene, float(known.horizon), out / "grains.checkpoint")
     result = series(scene, found)
     place = report.place(lander, data, known)
     result.attrs |= {"leg": known.leg, "boulder_m": outline(known, scene), "lander": place["lander"]}
-    columns = {"grains": judge(known, result), "reduced": reduced(known)}
+    columns = {"grains": judge(known, result), "reduced": evaluate_reduced_law(known)}
     if place["lander"] == PHILAE:
         columns = {"paper": PAPER} | columns
     contact, step = (
@@ -96,7 +96,7 @@ def run(scene: Scene, horizon: float, checkpoint: Path) -> Solution:
             checkpoint=checkpoint,
             watch=lambda time: bar.reach(round(time / FRAME) + 1),
             save=lambda s: Look(s.clumps[0], s.position.astype(jnp.float32)),
-            until=lambda look: left(scene, look),
+            until=lambda look: has_left(scene, look),
         )
 
 
@@ -125,7 +125,7 @@ def _last(time: np.ndarray, force: np.ndarray) -> float:
     return float(time[force > TOUCH][-1]) if (force > TOUCH).any() else 0.0
 
 
-def reduced(known: Experiment) -> dict[str, Any]:
+def evaluate_reduced_law(known: Experiment) -> dict[str, Any]:
     """The same by the reduced law, at the same values."""
     values = {k: jnp.asarray(v, float) for k, v in OPTIMUM.items()}
     times = jnp.linspace(0.0, known.horizon, 2001)

@@ -23,10 +23,10 @@ from experiments.agilkia.grains_scene import build
 from experiments.agilkia.grains_series import series
 from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.calibration import read
-from experiments.foot.grains import settled
+from experiments.foot.grains import settle
 from experiments.harness import Found
 from experiments.style import BLACK, BLUE, ORANGE
-from experiments.variables import described
+from experiments.variables import describe
 from inversion.sweeps import compute_parts
 
 STIFFEST = 1e8  # Pa, of grains that are simulated: steps fall as modulus^(-0.4)
@@ -42,7 +42,7 @@ UNITS = {
 }
 
 
-def at_draws(
+def run_draws(
     lander: dict[str, dict[str, Any]],
     data: DataSet,
     diameter: float,
@@ -60,18 +60,18 @@ def at_draws(
     known = eqx.tree_at(lambda e: e.horizon, known, jnp.minimum(known.horizon, HORIZON))
     stated = eqx.tree_at(lambda e: e.calibration, known, read(), is_leaf=lambda x: x is None)
     place = report.place(lander, data, known)
-    draws = drawn(out / "result.nc", count, seed, place)
+    draws = pick_draws(out / "result.nc", count, seed, place)
     folder = out.resolve() / "draws.checkpoint"
     tasks = {
         str(i): partial(_at_draw, known, values, lander["sub_spheres"], diameter, seed, folder / str(i))
         for i, values in enumerate(draws)
     }
     rows = list(compute_parts(tasks, executor=executor, progress="draws").values())
-    laws = {"reduced": [of_law(known, values) for values in draws]} | spans(stated, draws)
+    laws = {"reduced": [evaluate_law(known, values) for values in draws]} | spans(stated, draws)
     result = _table({"grains": rows} | laws, draws)
     summary = place | {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}
     sigma = {k: float(data.fitted[k].sigma) for k in UNITS if k in data.fitted}
-    summary |= {"draws": draws, "compared": compared(result, sigma)}
+    summary |= {"draws": draws, "compared": compare(result, sigma)}
     figures = {"draws": draw(result)}
     return Found(summary, {"draws": result}, figures, record="draws", report="draws")
 
@@ -87,12 +87,12 @@ def _at_draw(
     soil = known.build({k: jnp.asarray(v) for k, v in values.items()})[0].regolith
     soil = eqx.tree_at(lambda s: s.grain_modulus, soil, jnp.minimum(soil.grain_modulus, STIFFEST))
     size = max(diameter, values["grain_diameter"])
-    bed = settled(size, WIDTH["feet"], float(soil.cohesion), seed, soil)
+    bed = settle(size, WIDTH["feet"], float(soil.cohesion), seed, soil)
     scene = build(known, values, sub_spheres, bed, drum=False)
-    return of_grains(series(scene, run(scene, float(known.horizon), checkpoint)))
+    return observe_grains(series(scene, run(scene, float(known.horizon), checkpoint)))
 
 
-def drawn(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[dict[str, float]]:
+def pick_draws(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[dict[str, float]]:
     """`count` draws of the posterior in a file of results, by their weight.
 
     **Raises:** ValueError where none is, or one of another `lander` or `body` than those of the `place`.
@@ -118,7 +118,7 @@ def drawn(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[d
     return [{n: float(x[i]) for n, x in values.items()} for i in chosen]
 
 
-def of_grains(result: xr.Dataset) -> dict[str, float]:
+def observe_grains(result: xr.Dataset) -> dict[str, float]:
     """The observables of a touchdown on grains."""
     depths = np.sort(result["sole_depth"].values.max(axis=0))[::-1]
     return {
@@ -132,7 +132,7 @@ def of_grains(result: xr.Dataset) -> dict[str, float]:
     }
 
 
-def of_law(known: Experiment, values: dict[str, float]) -> dict[str, float]:
+def evaluate_law(known: Experiment, values: dict[str, float]) -> dict[str, float]:
     """The same by the reduced law."""
     times = jnp.stack([jnp.zeros_like(known.horizon), 0.4 * known.horizon, known.horizon])
     model, solution = known.follow({k: jnp.asarray(v) for k, v in values.items()}, times)
@@ -147,7 +147,7 @@ def spans(stated: Experiment, draws: list[dict[str, float]]) -> dict[str, list[d
     An observable need not rise with the error, so errors between the two ends count as well.
     """
     errors = float(stated.calibration.sigma) * np.linspace(-STATED, STATED, ERRORS)
-    of_errors = [[of_law(stated, values | {"law_error": error}) for error in errors] for values in draws]
+    of_errors = [[evaluate_law(stated, values | {"law_error": error}) for error in errors] for values in draws]
     ends = {"lower": min, "upper": max}
     found = {
         name: [{key: pick(row[key] for row in rows) for key in rows[0]} for rows in of_errors]
@@ -156,7 +156,7 @@ def spans(stated: Experiment, draws: list[dict[str, float]]) -> dict[str, list[d
     return {"calibrated": [rows[ERRORS // 2] for rows in of_errors]} | found
 
 
-def compared(result: xr.Dataset, sigma: dict[str, float]) -> dict[str, dict[str, float | None]]:
+def compare(result: xr.Dataset, sigma: dict[str, float]) -> dict[str, dict[str, float | None]]:
     """Compare grains with the laws, and tell whether what is stated covers the difference of each observable.
 
     `off`: the mean of grains less reduced law; `sigma`: that of the datum; `within_data`: the share of draws within two
@@ -185,7 +185,7 @@ def _table(columns: dict[str, list[dict[str, float]]], draws: list[dict[str, flo
     units = UNITS | {"drawn_thickness": "m", "drawn_grain_diameter": "m", "drawn_grain_density": "kg/m3"}
     units |= {"drawn_grain_modulus": "Pa", "drawn_edge_offset": "m"}
     units |= {f"drawn_{name}": "rad" for name in ("tilt_x", "tilt_y", "heading")}
-    return described(result, "no frame: sizes and speeds", units)
+    return describe(result, "no frame: sizes and speeds", units)
 
 
 def draw(result: xr.Dataset) -> Figure:

@@ -51,7 +51,7 @@ def build(known: Experiment, values: dict[str, float], sub_spheres: dict[str, An
         sub_spheres["leg_mass_kg"],
         sub_spheres["strut_radius_m"],
     )
-    at_start = lander.moving(start.body)
+    at_start = lander.move_rigidly(start.body)
     radius = float(bed.grains.walls[1].sdf.radius)
     landings = _landings(model, start)
     places = np.zeros((1, 2)) if drum else landings
@@ -69,9 +69,9 @@ def build(known: Experiment, values: dict[str, float], sub_spheres: dict[str, An
     walls = floor, GrainWall(rock), stone
     # The lander counts as of the grains' material: no measurement tells a footpad's friction on this ground.
     grains = Grains(bed.grains.law, radii, bed.grains.density, gravity, walls, (lander,), clump_laws=(None,))
-    untouched = WallMemory.none(ground.position.dtype)
+    untouched = WallMemory.empty(ground.position.dtype)
     ground = eqx.tree_at(lambda s: s.walls, ground, (*ground.walls, untouched))
-    return Scene(grains, grains.joined(ground, (at_start,)), stone)
+    return Scene(grains, grains.with_clumps(ground, (at_start,)), stone)
 
 
 def beds(
@@ -81,22 +81,22 @@ def beds(
     count, n, state = len(places), bed.grains.radius.size, bed.state
     shift = np.concatenate([places.T, np.full((1, count), -bed.figures.height)])
 
-    def many(x):
+    def pour_all(x):
         return jnp.tile(x, (1,) * (x.ndim - 1) + (count,))
 
-    def each(who):
-        there = many(who) + jnp.repeat(n * jnp.arange(count, dtype=who.dtype), who.size)
-        return jnp.where(many(who) < n, there, PADDING)
+    def pour_one(who):
+        there = pour_all(who) + jnp.repeat(n * jnp.arange(count, dtype=who.dtype), who.size)
+        return jnp.where(pour_all(who) < n, there, PADDING)
 
     # Pairs without the room of their list, which belongs at the end of all.
     pairs = jax.tree.map(lambda x: x[..., np.asarray(state.pairs.first != state.pairs.second)], state.pairs)
-    pairs = PairMemory(each(pairs.first), each(pairs.second), jax.tree.map(many, pairs.memory))
-    walls = tuple(WallMemory(each(at.who), jax.tree.map(many, at.memory)) for at in state.walls)
-    position = many(state.position) + jnp.repeat(jnp.asarray(shift), n, axis=1)
-    all_of_them = GrainsState(position, many(state.velocity), many(state.spin), pairs, walls)
+    pairs = PairMemory(pour_one(pairs.first), pour_one(pairs.second), jax.tree.map(pour_all, pairs.memory))
+    walls = tuple(WallMemory(pour_one(at.who), jax.tree.map(pour_all, at.memory)) for at in state.walls)
+    position = pour_all(state.position) + jnp.repeat(jnp.asarray(shift), n, axis=1)
+    all_of_them = GrainsState(position, pour_all(state.velocity), pour_all(state.spin), pairs, walls)
     above = Complement(Plane((0.0, 0.0, 0.0), UP))
     holes = (Posed(Cylinder(radius), (*place, 0.0), np.eye(3)) for place in places)
-    return many(bed.grains.radius), all_of_them, Complement(Union((above, *holes)))
+    return pour_all(bed.grains.radius), all_of_them, Complement(Union((above, *holes)))
 
 
 def boulder(model: Touchdown, clear: float) -> AbstractSDF:

@@ -17,7 +17,7 @@ from difsim.typing import Scalar
 from experiments.agilkia.grains_scene import Scene
 from experiments.agilkia.scenario import SITE, Experiment
 from experiments.geometry import spheres, surface
-from experiments.variables import BODY, described
+from experiments.variables import BODY, describe
 
 FRAMES = 101  # of an animation
 CLEAR = 0.1  # m above the mean surface and from the boulder: then it has left
@@ -39,17 +39,17 @@ class Look(eqx.Module):
     position: Float[Array, "3 m"]
 
 
-def left(scene: Scene, look: Look) -> bool:
+def has_left(scene: Scene, look: Look) -> bool:
     """Whether the lander goes up and is well clear of surface and boulder."""
-    rises, clear = _leaving(scene, jax.tree.map(jnp.asarray, look.lander))
+    rises, clear = _departure(scene, jax.tree.map(jnp.asarray, look.lander))
     return bool(rises > 0) and bool(clear > CLEAR)
 
 
 @eqx.filter_jit
-def _leaving(scene: Scene, state: LeggedState):
+def _departure(scene: Scene, state: LeggedState):
     """Speed upwards m/s, and m between the lander and what it can touch."""
     clear = jnp.minimum(jnp.min(_lowest(scene.lander, state)), _gap(scene, scene.lander.spheres(state)))
-    return scene.lander.whole(state)[1][2], clear
+    return scene.lander.total_motion(state)[1][2], clear
 
 
 def _gap(scene: Scene, sub_spheres: Grain) -> Scalar:
@@ -67,8 +67,8 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
 
     @jax.jit
     @jax.vmap
-    def of(state: LeggedState):
-        centre, velocity, momentum = clump.whole(state)
+    def observe(state: LeggedState):
+        centre, velocity, momentum = clump.total_motion(state)
         energy = clump.energy(state, jnp.zeros(3))
         sub_spheres = clump.spheres(state)
         depth = -_lowest(clump, state)
@@ -87,7 +87,7 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
         )
 
     centre, velocity, momentum, spin, moving, stored, gap, depth, stroke, sub_spheres = (
-        np.asarray(x) for x in of(jax.tree.map(jnp.asarray, looks.lander))
+        np.asarray(x) for x in observe(jax.tree.map(jnp.asarray, looks.lander))
     )
     # Its mean since the look before.
     pushed = np.diff(velocity, axis=0) / np.diff(found.times)[:, None] - np.asarray(scene.grains.gravity)
@@ -130,7 +130,7 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
     result["grains_in_time"].attrs |= spheres("grain_radius")
     result["boulder"].attrs |= surface("boulder_faces")
     names = {"position": "centre of mass", "momentum": "angular momentum", "foot": "feet at the start"}
-    return described(result, SITE, names=names, frames=dict.fromkeys(("momentum", "spin"), BODY))
+    return describe(result, SITE, names=names, frames=dict.fromkeys(("momentum", "spin"), BODY))
 
 
 def sequence(result: xr.Dataset) -> dict[str, list[float]]:

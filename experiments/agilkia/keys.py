@@ -39,7 +39,7 @@ class Numbers:
         if not np.issubdtype(array.dtype, np.number):
             return "has the wrong type: it must be a number or a list of them; see data/philae.toml"
         if not any(_matches(array.shape, shape) for shape in self.shapes):
-            return f"has shape {array.shape}: it must be {' or '.join(map(_in_words, self.shapes))}"
+            return f"has shape {array.shape}: it must be {' or '.join(map(_describe, self.shapes))}"
         if not np.isfinite(array).all():
             return "must be finite"
         return self.quantity.find_fault(array, self._size(array))
@@ -71,7 +71,7 @@ def _matches(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     )
 
 
-def _in_words(shape: tuple[int, ...]) -> str:
+def _describe(shape: tuple[int, ...]) -> str:
     return "one number" if not shape else f"{' x '.join('n' if n == ANY else str(n) for n in shape)} numbers"
 
 
@@ -248,7 +248,7 @@ def check(
             )
 
 
-def confirmed(path: Path, tables: dict[str, Any]) -> list[str]:
+def pop_confirmed(path: Path, tables: dict[str, Any]) -> list[str]:
     """The keys that the file confirms to be right although they are implausible; taken out of its `tables`.
 
     **Raises:** `ValueError` for what is no list of keys of the file.

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from experiments.agilkia import diagrams
 from experiments.agilkia.keys import PHILAE
 from experiments.corner import corner
-from experiments.report import resolved
+from experiments.report import round_to_resolution
 from experiments.style import (
     BLACK,
     BLUE,
@@ -92,11 +92,13 @@ def _curves_panel(ax: Axes, what: str, curves: dict, time: np.ndarray, shown: np
     for values, colour in curves.values():
         ax.plot(time[shown], values[shown], color=colour)
     ax.axhline(0.0, color=GREY, linewidth=0.6)
-    ends = {name: number(resolved(last(v), unit)) for name, (v, _) in curves.items()}
+    ends = {name: number(round_to_resolution(last(v), unit)) for name, (v, _) in curves.items()}
     rows = [(last(v[shown]), f"{name} → {ends[name]} {unit}", colour) for name, (v, colour) in curves.items()]
     label_right(ax, rows)
     first, end = next(iter(curves.values()))[0][0], next(iter(ends.values()))
-    ax.set_title(f"{what}: from {number(resolved(first, unit))} to {end} {unit} (→ at {time[-1]:.3g} s)")
+    ax.set_title(
+        f"{what}: from {number(round_to_resolution(first, unit))} to {end} {unit} (→ at {time[-1]:.3g} s)"
+    )
 
 
 def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
@@ -151,7 +153,7 @@ def _energy_panel(ax: Axes, result: xr.Dataset, time: np.ndarray, shown: np.ndar
     ax.set_ylabel("energy, stacked [J]")
     lost = 100 * (1 - last(values["kinetic"]) / start)
     given = [result[n].values for n in ("energy_potential", "energy_flywheel") if n in result]
-    gained = number(resolved(sum(g[0] - last(g) for g in given), "J"), "+.2g")
+    gained = number(round_to_resolution(sum(g[0] - last(g) for g in given), "J"), "+.2g")
     gift = f"; gravity and wheel gave {gained} J" if given else ""
     ax.set_title(f"Energy: {lost:.0f} % of the initial {number(start)} J is lost at {time[-1]:.3g} s{gift}")
 
@@ -184,7 +186,7 @@ def _residuals(result: xr.Dataset) -> Figure:
         ax.plot(np.clip(residual[k], -CLIP, CLIP), y, marker, color=colour, markerfacecolor=face, markersize=7)
         table.text(0.17, y, number(residual[k], "+.1f") + " σ", ha="right", va="center", color=colour)
         unit = result["observable_unit"].values[k]
-        table.text(0.45, y, number(resolved(simulated[k], str(unit))), ha="right", va="center")
+        table.text(0.45, y, number(round_to_resolution(simulated[k], str(unit))), ha="right", va="center")
         table.text(0.52, y, f"{number(observed[k])} ± {number(sigma[k], '.2g')} {unit}", va="center")
     ax.set_yticks(range(len(rows)), [names[k].replace("_", " ") for k in rows])
     ax.set_ylim(len(rows) - 0.4, -1.3)

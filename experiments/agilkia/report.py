@@ -21,9 +21,9 @@ from experiments.agilkia.scenario import SITE, Experiment
 from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
-from experiments.variables import BODY, described
+from experiments.variables import BODY, describe
 from inversion.programs import Programs
-from inversion.stuck import stuck_leaves
+from inversion.stuck import find_stuck_leaves
 from inversion.tree import Node
 
 AXES = ("x", "y", "z")
@@ -63,7 +63,7 @@ def place(
     assumed += [
         f"{key} is the data set's, {value}, and not the lander file's." for key, value in data.lander.items()
     ]
-    assumed += [] if world is None else worlds.assumed(shape)
+    assumed += [] if world is None else worlds.list_assumptions(shape)
     height = None if world is None else worlds.check_site(site["position_m"], world[1], shape)
     if height is not None:
         side = "above" if height > 0 else "below"
@@ -235,7 +235,7 @@ def summarise(
             "agrees_with_enumeration": agrees,
         },
         "stuck": {
-            "leaves": {k: list(v) for k, v in stuck_leaves(answer.leaves).items()},
+            "leaves": {k: list(v) for k, v in find_stuck_leaves(answer.leaves).items()},
         },
         "posterior": posteriors.quality(answer.posterior),
         "correlations": {
@@ -293,18 +293,18 @@ def dataset(
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
         summary=json.dumps(summary),
     )
-    root = described(result, SITE, RESULT_UNITS, RESULT_NAMES, {"spin": BODY})
+    root = describe(result, SITE, RESULT_UNITS, RESULT_NAMES, {"spin": BODY})
     return xr.DataTree.from_dict({"/": root} | posteriors.samples(answer.posterior))
 
 
-def calibrated(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:
+def describe_calibration(calibration: Calibration, values: dict[str, float]) -> dict[str, Any]:
     """The factors on the reduced law at the fit, their sigma in ln, and which unknowns of the fit were not
     calibrated where they are."""
     factors = calibration.factors(jnp.asarray(values["law_error"]))
     return {
         **{name: float(factor) for name, factor in factors.items()},
         "sigma": float(calibration.sigma),
-        "outside": calibration.outside(values),
+        "outside": calibration.list_uncalibrated(values),
     }
 
 

@@ -123,14 +123,14 @@ class Agilkia(Study):
         return self.out or Path("results/agilkia")
 
 
-def _all(options: Agilkia, out: Path) -> Found:
+def _invert_or_touch_down(options: Agilkia, out: Path) -> Found:
     """The inversion, or the touchdown on grains."""
     lander, data = read_lander(options.lander), read_observations(options.readings)
     if options.regolith == "grains":
         if options.quick:
             raise ValueError("--regolith grains has no --quick: give an observations file with a short horizon_s")
         if options.draws is not None:
-            return grains_draws.at_draws(
+            return grains_draws.run_draws(
                 lander, data, options.grain, options.seed, out, options.draws, options.executor
             )
         return grains.touch_down(lander, data, options.bed, options.grain, options.seed, out)
@@ -157,7 +157,7 @@ def _all(options: Agilkia, out: Path) -> Found:
     series, simulated, energy = report.trajectory(answer)
     summary = place | report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
     if calibration is not None:
-        summary["calibration"] = report.calibrated(calibration, answer.fit.values)
+        summary["calibration"] = report.describe_calibration(calibration, answer.fit.values)
     flown = None
     if chain is not None:
         flown = chain.draws(answer.posterior, jax.random.PRNGKey(options.seed), min(size, 400))
@@ -191,11 +191,11 @@ def _mark(shape: str) -> str:
 
 def _descent(options: Agilkia, out: Path) -> Found:
     """Descent and bounce in the worlds of one shape."""
-    body, flown = worlds.all_of(options.shape, CACHE / "worlds")
+    body, flown = worlds.build_worlds(options.shape, CACHE / "worlds")
     down, up = descent.descend(flown), bounce.bounce(flown)
     figures = {"descent": orbits.draw_descent(down, body), "bounce": orbits.draw_bounce(up, body)}
     summary = {"descent": descent.numbers(down), "bounce": descent.numbers(up)}
-    summary["assumed"] = worlds.assumed(options.shape)
+    summary["assumed"] = worlds.list_assumptions(options.shape)
     data = {"descent": down, "bounce": up}
     return Found(summary, data, figures, record="flights")
 
@@ -209,7 +209,7 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     inverse = problem(lander, data, _world(options, lander["site"]), calibration)
     made_of = (lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration)
     folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
-    prior = PriorRuns.simulated(
+    prior = PriorRuns.simulate(
         inverse, jax.random.PRNGKey(coverage.START), count, Checkpoint(folder, made_of), True, options.executor
     )
     kept = Checkpoint(folder, (*made_of, coverage.SETTINGS, count))
@@ -230,4 +230,4 @@ Agilkia.ranges = {
     "grain": Quantity("m", "radius of grains", gt=0, le=1, usual=(0.01, 0.2), slip="cm or mm"),
     "seed": SEED,
 }
-Agilkia.stages = {"all": _all, "descent": _descent, "pictures": _pictures, "coverage": _coverage}
+Agilkia.stages = {"all": _invert_or_touch_down, "descent": _descent, "pictures": _pictures, "coverage": _coverage}

@@ -22,7 +22,7 @@ from difsim.stepping.solvers import AbstractSolver
 from difsim.surface_frame import SurfaceFrame
 from difsim.typing import Quat, Scalar, Vec3
 from experiments.agilkia import keys, parts
-from experiments.agilkia.bounce import Contact, next_contact, on_surface
+from experiments.agilkia.bounce import Contact, next_contact, project_to_surface
 from experiments.agilkia.catalogue import BOULDER, FLIGHT, LEGS, STANDARD, Catalogue
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.worlds import World
@@ -137,7 +137,7 @@ class Experiment(eqx.Module):
         if self.world is None:
             return self.observe(model, solution), status
         # The bounce goes on from where the body is at the last time, above the world's own ground at the site.
-        site = on_surface(self.world[1], self.frame.origin)
+        site = project_to_surface(self.world[1], self.frame.origin)
         body = solution.states.body
         start = site + self.frame.comet_direction(body.position[-1])
         contact = next_contact(self.frame.comet_velocity(body.velocity[-1]), *self.world, position=start)
@@ -185,7 +185,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet, catalogue: Cata
         frame=frame,
         gravity=parts.local_gravity(site, frame),
         velocity=frame.velocity(jnp.asarray(site["velocity_m_per_s"], float)),
-        attitude=upright_to(axis),
+        attitude=turn_upright(axis),
         spin=initial["spin_rad_per_s"],
         horizon=initial["horizon_s"],
         edge_distance=obstacle.get("edge_distance_m", 0.0),
@@ -200,7 +200,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet, catalogue: Cata
     )
 
 
-def upright_to(axis: Vec3) -> Rotation:
+def turn_upright(axis: Vec3) -> Rotation:
     """The shortest turn that takes z to `axis` [3]."""
     cross = jnp.cross(jnp.asarray([0.0, 0.0, 1.0]), axis)
     return Rotation.from_rotation_vector(safe.unit(cross) * jnp.arctan2(safe.norm(cross), axis[2]))

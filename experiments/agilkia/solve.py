@@ -17,7 +17,7 @@ from experiments.agilkia.limits import lowest_misfit
 from experiments.agilkia.scenario import STRICT
 from inversion import Checkpoint, Importance, Problem, Stops, Tempered, branch_and_bound, fit, identify, sample
 from inversion.branch import enumerate_leaves
-from inversion.coordinates import plain
+from inversion.coordinates import to_plain
 from inversion.identifiability import Identifiability
 from inversion.leastsq import Fit
 from inversion.outcome import Calls
@@ -70,17 +70,17 @@ class NodeSolver:
         kept: Checkpoint | None = None,
     ):
         self.seed, self.starts, self.keep = seed, starts, keep
-        self.repeats, self.stops, self.kept = repeats, stops, kept
+        self.repeats, self.stops, self.checkpoint = repeats, stops, kept
         self.solutions: list[dict[str, Any]] | None = None  # until the first node
 
-    def keeping(self, kept: Checkpoint) -> "NodeSolver":
+    def keep_in(self, kept: Checkpoint) -> "NodeSolver":
         """A new solver with these settings that keeps its solutions."""
         return NodeSolver(self.seed, self.starts, self.keep, self.repeats, self.stops, kept)
 
     def __call__(self, node: Problem, guess: Mapping[str, float] | None) -> Fit:
         key = f"solutions-{digest((np.asarray(node.held), np.asarray(node.free_mask)))[:16]}"
         if self.solutions is None:
-            self.solutions = self._before(key)
+            self.solutions = self._load_solutions(key)
         is_widest = all(node.parameters[name].is_ordered == (name in node.free) for name in node.discrete)
         found = [
             fit(
@@ -96,24 +96,26 @@ class NodeSolver:
             for i in range(self.repeats if is_widest else 1)
         ]
         good = [f.values for f in found if np.isfinite(f.misfit)]
-        if self.kept is not None:
+        if self.checkpoint is not None:
             columns = {name: np.stack([np.asarray(values[name]) for values in good]) for name in (good or [{}])[0]}
-            self.kept.get_or(key, lambda: {BEFORE: len(self.solutions)} | columns)
+            self.checkpoint.get_or(key, lambda: {BEFORE: len(self.solutions)} | columns)
         self.solutions += good
         best = min(found, key=lambda f: f.misfit)
         starts = tuple(start for f in found for start in f.starts)
         return replace(best, calls=sum((f.calls for f in found), Calls()), starts=starts)
 
-    def _before(self, key: str) -> list[dict[str, Any]]:
+    def _load_solutions(self, key: str) -> list[dict[str, Any]]:
         """The solutions of the nodes that an interrupted run solved, in its order, but for those of this node."""
-        if self.kept is None:
+        if self.checkpoint is None:
             return []
-        others = {path.stem for path in self.kept.folder.glob("solutions-*.arrays")} - {key}
+        others = {path.stem for path in self.checkpoint.folder.glob("solutions-*.arrays")} - {key}
         found = []
-        for piece in sorted((self.kept.get_or(other, dict) for other in others), key=lambda piece: piece[BEFORE]):
+        for piece in sorted(
+            (self.checkpoint.get_or(other, dict) for other in others), key=lambda piece: piece[BEFORE]
+        ):
             columns = {name: column for name, column in piece.items() if name != BEFORE}
             found += [
-                dict(zip(columns, map(plain, row), strict=True)) for row in zip(*columns.values(), strict=True)
+                dict(zip(columns, map(to_plain, row), strict=True)) for row in zip(*columns.values(), strict=True)
             ]
         return found
 
@@ -144,7 +146,7 @@ def invert(
     started = time.perf_counter()
     tree = branch_and_bound(
         problem,
-        solver.keeping(_beside(checkpoint, "solutions")),
+        solver.keep_in(_sibling(checkpoint, "solutions")),
         order=_order(problem),
         limit=partial(lowest_misfit, problem),
         tolerance=TOLERANCE,
@@ -155,8 +157,8 @@ def invert(
     if tree.incumbent is None:
         raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")
     # A solver that has seen nothing of the tree, and a store of its own: else it would prove nothing.
-    proof = _beside(checkpoint, "enumeration")
-    kept = _beside(proof, "solutions")
+    proof = _sibling(checkpoint, "enumeration")
+    kept = _sibling(proof, "solutions")
     fresh = NodeSolver(solver.seed + 1, solver.starts, solver.keep, stops=solver.stops, kept=kept)
     leaves = enumerate_leaves(problem, fresh, checkpoint=proof, progress=progress)
     best = min((tree.incumbent, *leaves), key=lambda node: node.misfit)
@@ -184,12 +186,12 @@ def invert(
         leaves=leaves,
         fit=answer,
         identifiability=identify(relaxed, middle, threshold=1e-4),
-        posterior=drawn(
+        posterior=draw_posterior(
             problem,
             solver.seed,
             size,
             evidence,
-            _beside(checkpoint, "posterior"),
+            _sibling(checkpoint, "posterior"),
             progress,
             guesses=[leaf.values for leaf in leaves if np.isfinite(leaf.misfit)],
             executor=executor,
@@ -199,7 +201,7 @@ def invert(
     )
 
 
-def drawn(
+def draw_posterior(
     problem: Problem,
     seed: int,
     size: int,
@@ -239,5 +241,5 @@ def _scenarios(problem: Problem) -> list[dict[str, float]]:
     return [{"scenario": value} for value in problem.parameters["scenario"].values.tolist()]
 
 
-def _beside(checkpoint: Checkpoint, name: str) -> Checkpoint:
+def _sibling(checkpoint: Checkpoint, name: str) -> Checkpoint:
     return Checkpoint(checkpoint.folder, name)

@@ -73,7 +73,7 @@ def files_of(name: str) -> list[Path]:
     return [fetch(SHAP5)] if name == "shap5" else []
 
 
-def assumed(name: str) -> list[str]:
+def list_assumptions(name: str) -> list[str]:
     """What is taken of the shape of that name without being told: a mesh file could be of any body."""
     if name in ("analogue", "shap5"):
         return []
@@ -105,7 +105,7 @@ def best_of(name: str, cache: Path) -> World:
     return fast_field_of(coarse_of(body), cache), surface_of(body, cache)
 
 
-def all_of(name: str, cache: Path) -> tuple[TriMesh, dict[str, World]]:
+def build_worlds(name: str, cache: Path) -> tuple[TriMesh, dict[str, World]]:
     """The mesh of a shape, and the worlds that are compared: its surface with several fields, and the analogue."""
     body, found = shape_of(name), {"two lobes": analogue()}
     if name == "analogue":

@@ -38,7 +38,7 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     descend(problem.relax(), 0), evolution(problem.relax(), 0, generations=1)  # compiled
     for seed in show_progress(range(seeds), "seeds"):
         for name, search in searches.items():
-            found[name].append(store.get_or(f"{name}-{seed}", lambda: _whole(problem, search, seed)))  # noqa: B023
+            found[name].append(store.get_or(f"{name}-{seed}", lambda: _search_tree(problem, search, seed)))  # noqa: B023
     total = {name: {k: np.asarray([run[k] for run in runs]) for k in runs[0]} for name, runs in found.items()}
     ours, peer = total["gradients"], total["evolution"]
     equivalents = ours["forward"] + cost * ours["jacobian"]
@@ -58,7 +58,7 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _whole(problem: Problem, search, seed: int) -> dict[str, np.ndarray]:
+def _search_tree(problem: Problem, search, seed: int) -> dict[str, np.ndarray]:
     """One tree by one search from one seed."""
 
     def solve(node: Problem, guess) -> Evolution:

@@ -17,7 +17,7 @@ from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.cobbles import paper
 from experiments.cobbles.collision import STEP, Cases, collisions
 from experiments.cobbles.laws import Law, hard, smooth
-from experiments.cobbles.nominal import released, tumbled
+from experiments.cobbles.nominal import release, release_tumbled
 from experiments.cobbles.stones import cobble, stone
 
 BATCH = 1000
@@ -40,12 +40,12 @@ def rows(seeds: int, _: Path) -> Iterator[dict[str, Any]]:
     print(CHRONO)
     body = stone(cobble("generated", 5))
     for law in (hard, smooth):
-        yield from _of_law(body, law, seeds)
+        yield from _measure_law(body, law, seeds)
 
 
-def _of_law(body: Stone, law: Law, seeds: int) -> Iterator[dict[str, Any]]:
+def _measure_law(body: Stone, law: Law, seeds: int) -> Iterator[dict[str, Any]]:
     ours, step = jnp.array([paper.RESTITUTION, paper.FRICTION]), jnp.array(STEP)
-    nominal, name = released(paper.INCLINATION), law.__name__
+    nominal, name = release(paper.INCLINATION), law.__name__
     label = f"one {name} collision of 2.5 s"
     ends, forward = cpu_seconds(lambda: _ends(body, law, ours, step, nominal), seeds)
     yield row(label, 1e3 * forward, "ms CPU")
@@ -53,7 +53,7 @@ def _of_law(body: Stone, law: Law, seeds: int) -> Iterator[dict[str, Any]]:
     yield row(f"{label}: change of CoR_E when the step halves", abs(halved[0] - ends[0]), "1")
     _, derived = cpu_seconds(lambda: _derivative(body, law, ours, step, nominal), seeds)
     yield row(f"{label}: with derivatives by e and μ, over forward", derived / forward, "forward")
-    cases = Cases.of(tumbled(BATCH, seed=0))
+    cases = Cases.build(release_tumbled(BATCH, seed=0))
     found, batch = cpu_seconds(lambda: collisions(body, law, cases), max(1, seeds // 5))
     yield row(f"{BATCH} {name} collisions in one call, each", 1e3 * batch / BATCH, "ms CPU")
     yield row(f"{BATCH} {name} collisions: failed", np.sum(np.asarray(found.status) != 0), "1")
@@ -80,7 +80,7 @@ def _derivative(body: Stone, law: Law, p: Float[Array, "2"], step, state: PairSt
 
 def _errors(body: Stone, law: Law) -> Float[np.ndarray, "C N"]:
     """Of each change and release: the largest |derivative - central difference| over the largest derivative."""
-    p, step, states = jnp.array([paper.RESTITUTION, FRICTION]), jnp.array(STEP), tumbled(DERIVED, seed=1)
+    p, step, states = jnp.array([paper.RESTITUTION, FRICTION]), jnp.array(STEP), release_tumbled(DERIVED, seed=1)
     errors = np.zeros((len(CHANGES), DERIVED))
     for i in range(DERIVED):
         state = jax.tree.map(lambda x, i=i: x[i], states)

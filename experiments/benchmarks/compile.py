@@ -27,7 +27,7 @@ from difsim.gravity import AbstractField, Gridded, Polyhedron
 from difsim.session import OLDER_EMITTER
 from difsim.shape import Sphere, comet_67p
 from difsim.stepping.marching import initialise
-from experiments.agilkia.chain import OUTPUTS, at_landing, landed
+from experiments.agilkia.chain import OUTPUTS, descend, move_to_landing
 from experiments.agilkia.descent import AGILKIA
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import STRICT, problem
@@ -42,7 +42,7 @@ from experiments.cobbles.arcs import ArcProblem, Tracks, images
 from experiments.cobbles.collision import STEP
 from experiments.cobbles.laws import smooth
 from experiments.cobbles.montecarlo import times, world
-from experiments.cobbles.nominal import released
+from experiments.cobbles.nominal import release
 from experiments.cobbles.paper_estimation import BOX
 from experiments.cobbles.stones import cobble, stone
 from experiments.scenes.catalogue import find
@@ -78,8 +78,8 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
         for name, make in WORKLOADS.items():
             work = make()
             for kind, function, peer in _kinds(work):
-                ours = _measured(function, work.at)
-                theirs = _measured(peer, work.at) if peer else {}
+                ours = _measure(function, work.at)
+                theirs = _measure(peer, work.at) if peer else {}
                 for what, value in ours.items():
                     yield row(f"{name}, {kind}: {what}", value, UNITS[what], theirs.get(what, np.nan))
     finally:
@@ -106,16 +106,16 @@ def _kinds(work: Workload) -> Iterator[tuple[str, Callable, Callable | None]]:
         yield REVERSE, jax.jacrev(work.reverse), None
 
 
-def _measured(function: Callable, at: jax.Array) -> dict[str, float]:
+def _measure(function: Callable, at: jax.Array) -> dict[str, float]:
     """Each stage of the first call, and later calls."""
     jax.clear_caches()
     traces = []
 
-    def counted(x):
+    def count(x):
         traces.append(x)
         return function(x)
 
-    program = jax.jit(counted, compiler_options=OLDER_EMITTER)
+    program = jax.jit(count, compiler_options=OLDER_EMITTER)
     traced, to_trace = _cpu(lambda: program.trace(at))
     lowered, to_lower = _cpu(traced.lower)
     compiled, to_compile = _cpu(lowered.compile)
@@ -142,7 +142,7 @@ def _cpu(call: Callable) -> tuple[Any, float]:
     return found, time.process_time() - started
 
 
-def _of_scene(name: str, *by: str) -> Workload:
+def _build_scene(name: str, *by: str) -> Workload:
     """A scene by some of its numbers; the bare solve has its field and one event."""
     scene = find(name)
     middle = jax.tree.map(jnp.asarray, scene.middle)
@@ -158,14 +158,14 @@ def _of_scene(name: str, *by: str) -> Workload:
     def run(p, **way):
         return observe(simulate(*build(p), **until, **way, throw=False, trust=Ignore()).last)
 
-    def bare(p):
+    def run_bare(p):
         model, state, times = build(p)
-        return observe(_solved(model, state, times[-1]))
+        return observe(_solve(model, state, times[-1]))
 
-    return Workload(run, at, lambda p: run(p, derivative=Reverse()), bare)
+    return Workload(run, at, lambda p: run(p, derivative=Reverse()), run_bare)
 
 
-def _solved(model: AbstractModel, state: Any, end: float) -> Any:
+def _solve(model: AbstractModel, state: Any, end: float) -> Any:
     """The state where a bare solve ends."""
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(lambda t, y, model: model.vector_field(t, y)),
@@ -201,7 +201,7 @@ def _flight(field: AbstractField) -> Workload:
         run,
         jnp.asarray([5000.0]),
         lambda p: run(p, derivative=Reverse()),
-        lambda p: _solved(*start(p), 3600.0).position,
+        lambda p: _solve(*start(p), 3600.0).position,
     )
 
 
@@ -234,13 +234,13 @@ def _chain() -> Workload:
     around = analogue()
     lander, data = read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")
     inverse = with_solver(problem(lander, data, around), STRICT, Forward()).relax()
-    middle = inverse.named(inverse.physical(inverse.quantile(jnp.full(inverse.size, 0.5))))
+    middle = inverse.to_dict(inverse.physical(inverse.quantile(jnp.full(inverse.size, 0.5))))
     names, begin = [name for name in inverse.names if name != "scenario"], AGILKIA.separation
 
     def ends(x):
         p = middle | {name: x[i] for i, name in enumerate(names)} | {"scenario": 0.0}
-        landing, _, _ = landed(around, FlightState(x[-6:-3], x[-3:]))
-        observed, _ = at_landing(inverse.predict, around, landing)(p)
+        landing, _, _ = descend(around, FlightState(x[-6:-3], x[-3:]))
+        observed, _ = move_to_landing(inverse.predict, around, landing)(p)
         return jnp.concatenate([jnp.atleast_1d(observed[name]) for name in OUTPUTS])
 
     at = [*(middle[name] for name in names), *begin.position, *begin.velocity]
@@ -257,7 +257,7 @@ def _camera() -> Workload:
 
 
 def _stones() -> Workload:
-    body, state = stone(cobble("generated", 5)), released(paper.INCLINATION)
+    body, state = stone(cobble("generated", 5)), release(paper.INCLINATION)
     at = jnp.array([paper.RESTITUTION, paper.FRICTION])
     return Workload(lambda p: _ends(body, smooth, p, jnp.array(STEP), state), at)
 
@@ -269,7 +269,7 @@ def _grains() -> Workload:
 
 
 def _soil() -> Workload:
-    cliff = Cliff.of(12)
+    cliff = Cliff.build(12)
     model = cliff.model(soil())
     state = cliff.state(model)
     dt = 0.4 * float(model.stable_time_step(initialise(model, state).motion))
@@ -289,10 +289,10 @@ def _particles(of: Callable, model: Any, state: Any, dt: float, friction: float)
 
 
 WORKLOADS = {
-    "bounce of a point": lambda: _of_scene("hard ball, bounces", "height", "restitution"),
-    "hard ball that bounces and rolls": lambda: _of_scene("hard ball on a slope", "restitution", "friction"),
-    "ball that slides and rolls": lambda: _of_scene("ball, slides and rolls", "friction", "along"),
-    "hopper": lambda: _of_scene("cube of paper 003", "restitution", "friction", "height"),
+    "bounce of a point": lambda: _build_scene("hard ball, bounces", "height", "restitution"),
+    "hard ball that bounces and rolls": lambda: _build_scene("hard ball on a slope", "restitution", "friction"),
+    "ball that slides and rolls": lambda: _build_scene("ball, slides and rolls", "friction", "along"),
+    "hopper": lambda: _build_scene("cube of paper 003", "restitution", "friction", "height"),
     "touchdown": _touchdown,
     "flight in a polyhedron": _polyhedron,
     "flight in a fast field": _fast_field,

@@ -69,7 +69,7 @@ def cpu(call: Callable) -> tuple[Any, float]:
     return found, time.process_time() - started
 
 
-def measured(function: Callable, at: jax.Array) -> dict[str, float]:
+def measure(function: Callable, at: jax.Array) -> dict[str, float]:
     """The stages of the first call, and later runs, in the names of `compile._measured`."""
     jax.clear_caches()
     traced, to_trace = cpu(lambda: jax.jit(function).trace(at))
@@ -96,7 +96,7 @@ def main() -> None:
         kinds = {"value": function, "Jacobian, forward": jax.jacfwd(function)}
         if name.startswith("grains"):  # a loop of MJX's solver has no reverse derivative
             kinds["gradient, reverse"] = jax.jacrev(function)
-        found[name] = {kind: measured(f, at) for kind, f in kinds.items()}
+        found[name] = {kind: measure(f, at) for kind, f in kinds.items()}
     json.dump(found, sys.stdout)
 
 

@@ -146,7 +146,7 @@ def _path(case: str, start: RigidState) -> np.ndarray:
     return np.linalg.norm(np.diff(positions, axis=1), axis=2).sum(axis=1)
 
 
-def _timed(f: Callable, *args, runs: int) -> tuple[np.ndarray, float]:
+def _time(f: Callable, *args, runs: int) -> tuple[np.ndarray, float]:
     """The result and the median CPU seconds of a launch, after a first call."""
     result, seconds = cpu_seconds(lambda: f(*args), runs)
     return np.asarray(result), seconds / LAUNCHES
@@ -154,13 +154,13 @@ def _timed(f: Callable, *args, runs: int) -> tuple[np.ndarray, float]:
 
 def _run(landing: Landing, start: RigidState, runs: int) -> tuple[np.ndarray, float]:
     f = eqx.filter_jit(lambda p, s: jax.lax.map(lambda row: landing(p, row), s))
-    return _timed(f, jnp.array(P), start, runs=runs)
+    return _time(f, jnp.array(P), start, runs=runs)
 
 
 def _derivative_row(label: str, landing: Landing, start: RigidState, runs: int, forward: float) -> dict[str, Any]:
     """Time of the end with its derivative by three parameters over that of the end alone."""
     both = eqx.filter_jit(lambda p, s: jax.lax.map(lambda row: jax.jacfwd(lambda q: landing(q, row))(p), s))
-    _, seconds = _timed(both, jnp.array(P), start, runs=runs)
+    _, seconds = _time(both, jnp.array(P), start, runs=runs)
     return row(f"{label}: with 3 derivatives over forward", seconds / forward, "forward")
 
 
@@ -179,7 +179,7 @@ def _batch_rows(
     found = [row(f"{label}: adaptive, one by one (lax.map)", 1e3 * seconds, "ms CPU")]
     for name, (landing, size) in ways.items():
         f = eqx.filter_jit(lambda p, s, f=landing, n=size: jax.lax.map(lambda row: f(p, row), s, batch_size=n))
-        _, each = _timed(f, jnp.array(P), start, runs=min(runs, 3))
+        _, each = _time(f, jnp.array(P), start, runs=min(runs, 3))
         found.append(row(f"{label}: {name}", 1e3 * each, "ms CPU"))
     return found
 

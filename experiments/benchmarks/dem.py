@@ -27,7 +27,7 @@ from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.shape import Plane
-from experiments.benchmarks.timing import cpu_seconds, in_float32, in_float32_but, row
+from experiments.benchmarks.timing import cpu_seconds, row, to_float32, to_float32_except
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
 MODULUS, POISSON, RESTITUTION, FRICTION = 1e7, 0.25, 0.5, 0.5
@@ -43,7 +43,7 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     """Medians over `seeds` runs; peers where `liggghts` and `yade` (Debian's packages) are installed."""
     seeds = min(seeds, 3)  # a run takes half a minute
     model, position = bed(COUNT)
-    ours, end = _settled(model, position, seeds)
+    ours, end = _settle(model, position, seeds)
     height = float(jnp.mean(end.position[2]))
     label = f"bed of {COUNT} spheres, a particle-step"
     for name, peer in (("LIGGGHTS", _liggghts), ("YADE", _yade)):
@@ -54,20 +54,20 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
             continue
         yield row(f"{label}, CPU, {name}", 1e6 * ours, "us", 1e6 * theirs["cpu"] / COUNT / STEPS)
         yield row(f"mean height after {STEPS} steps, {name}", height, "m", theirs["height"])
-    short, there = _settled(model, position, seeds, SHORT, WIDER)
-    single, near = _settled(in_float32(model), in_float32(position), seeds, SHORT, WIDER)
+    short, there = _settle(model, position, seeds, SHORT, WIDER)
+    single, near = _settle(to_float32(model), to_float32(position), seeds, SHORT, WIDER)
     yield row("float32, CPU, over float64", single / short, "1")
     apart = jnp.max(jnp.abs(near.position - there.position)) / RADIUS
     yield row(f"float32, furthest from float64 after {SHORT} steps, over the radius", float(apart), "1")
     for count in OTHERS:
-        cost, _ = _settled(*bed(count), seeds, SHORT, WIDER)
+        cost, _ = _settle(*bed(count), seeds, SHORT, WIDER)
         yield row(f"{SHORT} steps of {count} spheres, a particle-step, over that of {COUNT}", cost / short, "1")
     yield from _derivatives(model, end, seeds)
 
 
-def all_but_positions(case: tuple[Grains, jax.Array]) -> tuple[Grains, jax.Array]:
+def lower_precision(case: tuple[Grains, jax.Array]) -> tuple[Grains, jax.Array]:
     """Grains in single precision, but for their places and walls."""
-    return in_float32_but(lambda case: (case[0].walls, case[1]), case)
+    return to_float32_except(lambda case: (case[0].walls, case[1]), case)
 
 
 def bed(count: int, pitch: float = PITCH, disorder: float = 0.01) -> tuple[Grains, jax.Array]:
@@ -83,7 +83,7 @@ def bed(count: int, pitch: float = PITCH, disorder: float = 0.01) -> tuple[Grain
     return Grains(law, np.full(count, RADIUS), DENSITY, gravity, tuple(ends)), jnp.asarray(pitch * places)
 
 
-def _settled(
+def _settle(
     model: Grains, position: jax.Array, runs: int, steps: int = STEPS, skin: float = SKIN
 ) -> tuple[float, Any]:
     """CPU seconds of a particle-step, and the state at the end."""
@@ -97,7 +97,7 @@ def _settled(
     return cpu / steps / position.shape[1], end
 
 
-def _given() -> dict[str, float]:
+def _peer_inputs() -> dict[str, float]:
     """What both peers are told."""
     # Their dampers may pull: this restitution gives them the damping ratio of ours.
     restitution = attractive_restitution(clipped_ratio(jnp.asarray(RESTITUTION)))
@@ -135,7 +135,7 @@ def _liggghts(model: Grains, position: jax.Array, folder: Path) -> dict[str, flo
     ]
     data = folder / "dem_liggghts.data"
     data.write_text("\n".join(lines) + "\n")
-    given = _given() | {"data": data.resolve(), "friction": FRICTION}
+    given = _peer_inputs() | {"data": data.resolve(), "friction": FRICTION}
     script = Path(__file__).with_name("dem_liggghts.in").resolve()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     said = subprocess.run(
@@ -158,7 +158,7 @@ def _yade(model: Grains, position: jax.Array, folder: Path) -> dict[str, float] 
         return None
     case, result = (folder / name for name in ("dem_yade_case.json", "dem_yade.json"))
     given = {"position": np.asarray(position).T.tolist(), "radius": RADIUS, "density": DENSITY}
-    case.write_text(json.dumps(_given() | given | {"friction_angle": math.atan(FRICTION)}))
+    case.write_text(json.dumps(_peer_inputs() | given | {"friction_angle": math.atan(FRICTION)}))
     script = Path(__file__).with_name("dem_yade.py").resolve()
     environment = os.environ | {"DEM_CASE": str(case.resolve()), "DEM_RESULT": str(result.resolve())}
     subprocess.run([program, "-x", "-n", "-j1", script], check=True, env=environment, capture_output=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from difsim import units
 from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
-from difsim.gravity.sampling import above_surface
+from difsim.gravity.sampling import sample_above_surface
 from difsim.mesh import TriMesh
 from difsim.shape import comet_67p
 from experiments.benchmarks.timing import cpu_seconds, row
@@ -34,7 +34,7 @@ def field_rows(runs: int) -> list[dict[str, Any]]:
     table = Gridded.fit(body, mesh, GRID)
     fitting = time.perf_counter() - started - packing
 
-    places = above_surface(mesh, POINTS, 200.0)
+    places = sample_above_surface(mesh, POINTS, 200.0)
     exact = _microseconds(lambda body, x: body.evaluate(x)[:2], body, places[:256], runs)
     many = lambda field, x: jax.lax.map(jax.value_and_grad(field.potential), x, batch_size=64)  # noqa: E731
     rows = []
@@ -55,7 +55,7 @@ def field_rows(runs: int) -> list[dict[str, Any]]:
 def _errors(name: str, field: AbstractField, body: Polyhedron, mesh: TriMesh) -> list[dict[str, Any]]:
     rows = []
     for height in HEIGHTS:
-        found = error_map(field, body, above_surface(mesh, 1000, height, seed=1))
+        found = error_map(field, body, sample_above_surface(mesh, 1000, height, seed=1))
         rows += [
             row(f"{name}: error of g {height:g} m up, rms", found["rms"], "relative"),
             row(f"{name}: error of g {height:g} m up, worst", found["worst"], "relative"),

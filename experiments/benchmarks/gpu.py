@@ -23,10 +23,10 @@ from difsim.stepping.marching import EqualSteps, NeighbourList, Progress, advanc
 from difsim.wide import accelerators
 from experiments.benchmarks import compile, dem, sph
 from experiments.benchmarks.gpu_program import BANDWIDTH, Loop, read
-from experiments.benchmarks.gpu_target import compiled_for_h100
-from experiments.benchmarks.timing import in_float32, row
+from experiments.benchmarks.gpu_target import compile_for_h100
+from experiments.benchmarks.timing import row, to_float32
 from experiments.cliff.scene import ROWS, Cliff, soil
-from inversion.programs import in_threads
+from inversion.programs import map_in_threads
 
 MEMBERS = 1024  # of an ensemble, side by side
 FEW = 16  # of them, which a CPU computes too
@@ -62,13 +62,13 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     """Of each program: by loop what a turn launches and moves; of the whole, memory, library calls, and times."""
     makers = PROGRAMS | (LARGE if accelerators() else {})
     programs = [make() for make in makers.values()]
-    pairs = dict(zip(makers, zip(programs, in_threads(_compile, programs), strict=True), strict=True))
+    pairs = dict(zip(makers, zip(programs, map_in_threads(_compile, programs), strict=True), strict=True))
     for name, (program, compiled) in pairs.items():
         yield from rows_of(name, program, compiled, seeds)
     if (
         accelerators()
     ):  # after the times, and side by side: a CPU takes as long to compile, and minutes for the large
-        distances = in_threads(_compare, [pairs[name] for name in PROGRAMS])
+        distances = map_in_threads(_compare, [pairs[name] for name in PROGRAMS])
         for name, distance in zip(PROGRAMS, distances, strict=True):
             yield row(f"{name}: furthest from a CPU's result, relative", distance, "1")
 
@@ -77,7 +77,7 @@ def _compile(program: Program) -> jax.stages.Compiled:
     """A program for the GPU of this machine, or for an H100."""
     if card := accelerators():
         return jax.jit(program.function).lower(*jax.device_put(program.arguments, card[0])).compile()
-    return compiled_for_h100(program.function, *program.arguments)
+    return compile_for_h100(program.function, *program.arguments)
 
 
 def rows_of(name: str, program: Program, compiled: jax.stages.Compiled, seeds: int) -> Iterator[dict[str, Any]]:
@@ -88,7 +88,7 @@ def rows_of(name: str, program: Program, compiled: jax.stages.Compiled, seeds: i
     for path, loop in loops.items():
         if path:
             library += loop.library
-            yield from _of_loop(f"{name}, a turn of loop {'.'.join(map(str, path))}", loop)
+            yield from _measure_loop(f"{name}, a turn of loop {'.'.join(map(str, path))}", loop)
     yield row(f"{name}: temporary memory", compiled.memory_analysis().temp_size_in_bytes / 1e6, "MB")
     for call, count in library.items():
         yield row(f"{name}: {call}, in loops", count, "calls")
@@ -105,7 +105,7 @@ def rows_of(name: str, program: Program, compiled: jax.stages.Compiled, seeds: i
         yield row(f"{name}: measured", np.nan, "s", seconds)
 
 
-def _of_loop(name: str, loop: Loop) -> Iterator[dict[str, Any]]:
+def _measure_loop(name: str, loop: Loop) -> Iterator[dict[str, Any]]:
     turns = f", {loop.turns} turns" if loop.turns else ""
     yield row(f"{name}: kernels{turns}", loop.kernels.total(), "kernels")
     yield row(f"{name}: conditions that wait for the host", len(loop.inner), "waits")
@@ -184,7 +184,7 @@ def _soil(convert: Callable = lambda case: case, rows: int = ROWS) -> Program:
 
 
 def _heap(convert: Callable = lambda case: case, rows: int = ROWS) -> tuple[Any, Progress, float]:
-    cliff = Cliff.of(rows)
+    cliff = Cliff.build(rows)
     model = cliff.model(soil())
     model, state = convert((model, cliff.state(model)))
     begun = _begin(model, state)
@@ -210,7 +210,7 @@ def _pairs(near: Near | Neighbours) -> int:
     return int(jnp.sum(near.index != jnp.arange(near.index.shape[1])[None]))
 
 
-def _by_friction(model: Callable, begun: Progress, dt: float, friction: float) -> Program:
+def _friction_gradient(model: Callable, begun: Progress, dt: float, friction: float) -> Program:
     """The reverse derivative of where particles are after some steps."""
 
     arrays, static = eqx.partition(begun, eqx.is_array)
@@ -229,13 +229,13 @@ def _grains_by_friction() -> Program:
     model, position = dem.bed(GRAINS, *TOUCHING)
     begun = _begin(model, model.at_rest(position))
     with_friction = lambda mu: eqx.tree_at(lambda m: m.law.friction, model, mu)  # noqa: E731
-    return _by_friction(with_friction, begun, dem.DT, dem.FRICTION)
+    return _friction_gradient(with_friction, begun, dem.DT, dem.FRICTION)
 
 
 def _soil_by_friction() -> Program:
     model, begun, dt = _heap()
     with_friction = lambda mu: eqx.tree_at(lambda m: m.material.friction, model, mu)  # noqa: E731
-    return _by_friction(with_friction, begun, dt, 0.4)
+    return _friction_gradient(with_friction, begun, dt, 0.4)
 
 
 def _polyhedron() -> Program:
@@ -251,11 +251,11 @@ def _polyhedron() -> Program:
 PROGRAMS: dict[str, Callable[[], Program]] = {
     f"polyhedron, 20480 facets, {POINTS} points": _polyhedron,
     f"grains, {GRAINS} spheres": _grains,
-    f"grains, {GRAINS} spheres, float32": lambda: _grains(in_float32),
-    f"grains, {GRAINS} spheres, positions in float64, else float32": lambda: _grains(dem.all_but_positions),
+    f"grains, {GRAINS} spheres, float32": lambda: _grains(to_float32),
+    f"grains, {GRAINS} spheres, positions in float64, else float32": lambda: _grains(dem.lower_precision),
     f"soil, a heap of {ROWS} rows": _soil,
-    f"soil, a heap of {ROWS} rows, float32": lambda: _soil(in_float32),
-    f"soil, a heap of {ROWS} rows, positions in float64, else float32": lambda: _soil(sph.all_but_positions),
+    f"soil, a heap of {ROWS} rows, float32": lambda: _soil(to_float32),
+    f"soil, a heap of {ROWS} rows, positions in float64, else float32": lambda: _soil(sph.lower_precision),
     **{
         f"{name}, {MEMBERS} members, {kind}": lambda workload=workload, kind=kind: _ensemble(
             workload, kind != "values"
@@ -269,9 +269,9 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 # What a card is there for: too large for a CPU's cache, and run where there is a GPU.
 LARGE: dict[str, Callable[[], Program]] = {
     "grains, 1000000 spheres": lambda: _grains(count=10**6),
-    "grains, 1000000 spheres, float32": lambda: _grains(in_float32, 10**6),
+    "grains, 1000000 spheres, float32": lambda: _grains(to_float32, 10**6),
     "soil, a heap of 385 rows": lambda: _soil(rows=385),
-    "soil, a heap of 385 rows, float32": lambda: _soil(in_float32, 385),
+    "soil, a heap of 385 rows, float32": lambda: _soil(to_float32, 385),
     "touchdown, 65536 draws, values": lambda: _touchdowns(False, 2**16),
     "touchdown, 8192 draws, Jacobian": lambda: _touchdowns(True, 2**13),
     "collision of two stones, 8192 members, values": lambda: _ensemble("pair of stones", False, 2**13),

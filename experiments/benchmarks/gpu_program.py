@@ -34,7 +34,7 @@ class Instruction:
     operands: tuple[str, ...]
     line: str
 
-    def named(self, key: str) -> list[str]:
+    def computations(self, key: str) -> list[str]:
         """The computations that the line names under a key such as `body=`."""
         found = re.search(rf"\b{key}=(\{{[^}}]*\}}|%?[\w.\-]+)", self.line)
         return re.findall(r"[\w.\-]+", found.group(1)) if found else []
@@ -117,7 +117,7 @@ def _bytes(kind: str, dimensions: str) -> int:
 
 def _branches(computations: dict[str, list[Instruction]], condition: Instruction, loop: Loop) -> Iterator[Loop]:
     for key in ("branch_computations", "true_computation", "false_computation"):
-        for name in condition.named(key):
+        for name in condition.computations(key):
             branch = Loop((*loop.path, len(loop.inner) + 1), 1)
             _collect(computations, name, branch)
             yield branch
@@ -131,11 +131,11 @@ def _collect(computations: dict[str, list[Instruction]], name: str, loop: Loop) 
             known = re.search(r"known_trip_count[^0-9]*(\d+)", each.line)
             inner = Loop((*loop.path, len(loop.inner) + 1), int(known.group(1)) if known else None)
             loop.inner.append(inner)
-            _collect(computations, each.named("body")[0], inner)
+            _collect(computations, each.computations("body")[0], inner)
         elif each.operation == "conditional":
             loop.inner.append(max(_branches(computations, each, loop), key=lambda branch: branch.seconds))
         elif each.operation == "call":
-            _collect(computations, each.named("to_apply")[0], loop)
+            _collect(computations, each.computations("to_apply")[0], loop)
         elif each.operation not in FREE and not each.operation.endswith("-done"):
             loop.kernels[each.operation] += 1
             loop.moved += each.size + sum(sizes.get(operand, 0) for operand in each.operands)

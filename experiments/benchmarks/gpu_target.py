@@ -46,7 +46,7 @@ gpu_device_info {
 OPTIONS = {"xla_gpu_autotune_level": 0}
 
 
-def compiled_for_h100(
+def compile_for_h100(
     function: Callable, *arguments: Any, options: dict[str, Any] | None = None
 ) -> jax.stages.Compiled:
     """A function compiled for one H100.

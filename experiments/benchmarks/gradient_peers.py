@@ -74,7 +74,7 @@ def brax_end(pipeline):
     return end, jnp.array([HEIGHT, ELASTICITY])
 
 
-def by_height(z: float) -> float:
+def height_derivative(z: float) -> float:
     """dz/dh₀ of the closed form, with the restitution that brings the ball to `z`."""
     fall, v = np.sqrt(2 * HEIGHT / G), np.sqrt(2 * G * HEIGHT)
     e = (z + 0.5 * G * (TIME - fall) ** 2) / (v * (TIME - fall))
@@ -100,7 +100,14 @@ def rows(name: str, parameter: str, end, at) -> list[dict]:
     for dt in STEPS:
         step = (jnp.asarray(dt), round(TIME / dt))
         z, slopes = trend(lambda points, step=step: several(points, *step), at)
-        row = {"engine": name, "parameter": parameter, "dt": dt, "z": z, "slopes": slopes, "closed": by_height(z)}
+        row = {
+            "engine": name,
+            "parameter": parameter,
+            "dt": dt,
+            "z": z,
+            "slopes": slopes,
+            "closed": height_derivative(z),
+        }
         try:
             row["derivative"] = [float(x) for x in slope(at, *step)]
         except Exception as refusal:  # whatever the engine raises is what its user sees

@@ -58,8 +58,8 @@ def _run(inverse: Problem, way, s) -> tuple[np.ndarray, float, float, np.ndarray
     """Jacobians of the residual by s at each point (NaN where the run failed), median seconds of one, of one
     simulation, steps."""
     timed = with_solver(inverse, *way).relax()
-    jacobians, seconds = _timed(_slope, timed, s)
-    _, plain = _timed(_residual, timed, s)
+    jacobians, seconds = _time(_slope, timed, s)
+    _, plain = _time(_residual, timed, s)
     return jacobians, seconds, plain, np.asarray([_steps(timed, row) for row in s])
 
 
@@ -84,10 +84,10 @@ def _residual(p, s):
 
 @jax.jit
 def _steps(p, s):
-    return p.predict.follow(p.named(p.physical(s)), jnp.asarray([0.0, 10.0]))[1].stats.steps_per_contact
+    return p.predict.follow(p.to_dict(p.physical(s)), jnp.asarray([0.0, 10.0]))[1].stats.steps_per_contact
 
 
-def _timed(f, p, s) -> tuple[np.ndarray, float]:
+def _time(f, p, s) -> tuple[np.ndarray, float]:
     """The results and the median CPU seconds of a call."""
     jax.block_until_ready(f(p, s[0]))
     results, times = [], []

@@ -27,7 +27,7 @@ from experiments.benchmarks.timing import cpu_seconds, row
 from experiments.scenes import closed, cubes, line
 from experiments.scenes.closed import time_of_bounces
 from experiments.scenes.engines import Options
-from experiments.scenes.scene import Numbers, Prepared, Scene, end, expected, prepare
+from experiments.scenes.scene import Numbers, Prepared, Scene, end, evaluate_exact, prepare
 from inversion.progress import show_progress
 
 PEERS = "DIFSIM_GRADIENT_PEERS"  # a Python with mujoco-mjx and brax
@@ -102,7 +102,10 @@ def suite() -> list[Work]:
         *(bounce(n, SMOOTHED, "smoothed", CONTROLLED) for n in bounces[1:]),
         *(bounce(n, CLIPPED, "clipped force", CONTROLLED) for n in (1, 10)),
         bounce(
-            1, line.falling("proportional", line.proportional), "damper with the force, sharp", CONTROLLED | PLAIN
+            1,
+            line.falling_ball("proportional", line.proportional),
+            "damper with the force, sharp",
+            CONTROLLED | PLAIN,
         ),
         bounce(1, KINKED, "kink at touch", EVERY),
         bounce(1, JUMPING, "jump at touch", EVERY),
@@ -114,8 +117,8 @@ def suite() -> list[Work]:
     ]
 
 
-SMOOTHED, CLIPPED = (line.falling(law.__name__, law) for law in (line.smoothed, line.clipped))
-KINKED, JUMPING = (line.falling(law.__name__, law) for law in (line.kinked, line.jumping))
+SMOOTHED, CLIPPED = (line.falling_ball(law.__name__, law) for law in (line.smoothed, line.clipped))
+KINKED, JUMPING = (line.falling_ball(law.__name__, law) for law in (line.kinked, line.jumping))
 
 
 def bounce(n: int, scene: Scene, name: str, ways: dict[str, Options]) -> Work:
@@ -143,10 +146,10 @@ def jacobian(
     """Return the derivative of `value` by some numbers [m, p], and the solution: in reverse mode if that is the way."""
     differentiate = jax.jacrev if isinstance(options.get("derivative"), Reverse) else jax.jacfwd
 
-    def at(chosen):
+    def evaluate(chosen):
         return value(scene, numbers | chosen, prepared, options)
 
-    found, solution = differentiate(at, has_aux=True)({name: numbers[name] for name in by})
+    found, solution = differentiate(evaluate, has_aux=True)({name: numbers[name] for name in by})
     return as_matrix(found), solution
 
 
@@ -160,7 +163,7 @@ def reference(work: Work) -> np.ndarray:
     numbers, prepared = work.numbers, prepare(work.scene, work.numbers)
     if not work.scene.exact:
         return np.asarray(jacobian(work.scene, numbers, work.by, prepared, STRICTEST)[0])
-    exact = jax.jacfwd(lambda chosen: expected(work.scene, numbers | chosen) / prepared.exact)
+    exact = jax.jacfwd(lambda chosen: evaluate_exact(work.scene, numbers | chosen) / prepared.exact)
     return np.asarray(as_matrix(exact({name: numbers[name] for name in work.by})))
 
 

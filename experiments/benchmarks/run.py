@@ -65,7 +65,7 @@ class Benchmark(Study):
         return self.out or Path("results/benchmark")
 
 
-def _measured(name: str, rows: Callable[[int, Path], Iterable[dict[str, Any]]]) -> Callable[..., Found]:
+def _make_stage(name: str, rows: Callable[[int, Path], Iterable[dict[str, Any]]]) -> Callable[..., Found]:
     """The stage that measures the `rows` of one benchmark, and prints each as it comes."""
 
     def stage(options: Benchmark, out: Path) -> Found:
@@ -96,4 +96,4 @@ BENCHMARKS = {
     "shapes": shapes,
     "sph": sph,
 }
-Benchmark.stages = {name: _measured(name, module.rows) for name, module in BENCHMARKS.items()}
+Benchmark.stages = {name: _make_stage(name, module.rows) for name, module in BENCHMARKS.items()}

@@ -26,26 +26,28 @@ def rows(seeds: int, _: Path) -> list[dict[str, Any]]:
     """
     mesh = comet_67p(100.0)
     grid = GridSDF.from_mesh(mesh, SPACING)
-    points = _near_the_surface(mesh, 50_000)
-    peer, exact = _timed(lambda p: _libigl(mesh, p), points, max(1, seeds // 5))
-    ours, (distance, _) = _timed(_jitted(grid), jnp.asarray(points), seeds)
+    points = _sample_near_surface(mesh, 50_000)
+    peer, exact = _time(lambda p: _libigl(mesh, p), points, max(1, seeds // 5))
+    ours, (distance, _) = _time(_jit(grid), jnp.asarray(points), seeds)
     error = np.abs(np.asarray(distance) - exact)
     faces = len(mesh.faces)
     return [
         row(f"grid of {SPACING:g} m, distance and normal, against libigl on {faces} faces", ours, "ns", peer),
         row("grid: error within 50 m of the surface, rms", float(np.sqrt((error**2).mean())), "m"),
         row("grid: error within 50 m of the surface, worst", float(error.max()), "m"),
-        row("ellipsoid, distance and normal", _of(Ellipsoid((2100.0, 1620.0, 975.0)), points, seeds), "ns"),
-        row("roughness, 1 octave, with normal", _of(_rough(1), points, seeds), "ns"),
-        row("roughness, 4 octaves, with normal", _of(_rough(4), points, seeds), "ns"),
+        row(
+            "ellipsoid, distance and normal", _nanoseconds(Ellipsoid((2100.0, 1620.0, 975.0)), points, seeds), "ns"
+        ),
+        row("roughness, 1 octave, with normal", _nanoseconds(_add_roughness(1), points, seeds), "ns"),
+        row("roughness, 4 octaves, with normal", _nanoseconds(_add_roughness(4), points, seeds), "ns"),
     ]
 
 
-def _rough(octaves: int) -> Rough:
+def _add_roughness(octaves: int) -> Rough:
     return Rough(Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), 1.0, 50.0, 1, octaves)
 
 
-def _near_the_surface(mesh: TriMesh, count: int) -> np.ndarray:
+def _sample_near_surface(mesh: TriMesh, count: int) -> np.ndarray:
     on = surface_points(mesh, count, seed=0)
     height = np.random.default_rng(1).uniform(-50, 50, size=(count, 1))
     return on.points + height * on.normals
@@ -56,16 +58,16 @@ def _libigl(mesh: TriMesh, points: np.ndarray) -> np.ndarray:
     return igl.signed_distance(points, mesh.vertices, mesh.faces.astype(np.int64), sign_type=kind)[0]
 
 
-def _jitted(sdf) -> Callable:
+def _jit(sdf) -> Callable:
     one = jax.value_and_grad(sdf.distance)
     return jax.jit(lambda points: jax.lax.map(one, points, batch_size=BATCH))
 
 
-def _of(sdf, points: np.ndarray, seeds: int) -> float:
-    return _timed(_jitted(sdf), jnp.asarray(points), seeds)[0]
+def _nanoseconds(sdf, points: np.ndarray, seeds: int) -> float:
+    return _time(_jit(sdf), jnp.asarray(points), seeds)[0]
 
 
-def _timed(f: Callable, points, runs: int) -> tuple[float, Any]:
+def _time(f: Callable, points, runs: int) -> tuple[float, Any]:
     """Median CPU time in ns a point, and the result."""
     result, seconds = cpu_seconds(lambda: f(points), runs)
     return seconds / len(points) * 1e9, result

@@ -23,7 +23,7 @@ from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import resume
-from experiments.benchmarks.timing import cpu_seconds, in_float32, in_float32_but, row
+from experiments.benchmarks.timing import cpu_seconds, row, to_float32, to_float32_except
 from experiments.cliff.scene import ROWS, Cliff, soil
 
 PEER = "DIFSIM_PYSPH_PYTHON"
@@ -36,12 +36,12 @@ LARGER = (120, 222, 385)  # rows of the block: 29 000, 100 000 and 300 000 parti
 
 def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     """Medians over `seeds` runs; the peer in the interpreter that DIFSIM_PYSPH_PYTHON names."""
-    cliff = Cliff.of(ROWS)
+    cliff = Cliff.build(ROWS)
     model = cliff.model(soil())
     state = difsim.run(model, cliff.state(model), [0.0, BEGUN], save=lambda _: ()).last
     run = initialise(model, state)
     dt = 0.45 * float(model.stable_time_step(run.motion))
-    cpu, wall, end = _timed(model, run, dt, seeds)
+    cpu, wall, end = _time(model, run, dt, seeds)
     rest = initialise(model, cliff.state(model))
     yield from _against_peer(
         cliff,
@@ -50,20 +50,20 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
         folder,
         {
             "our scheme": ("sph_peer.py", run, (cpu, wall, end)),
-            "its own scheme": ("sph_peer_shipped.py", rest, _timed(model, rest, dt, seeds)),
+            "its own scheme": ("sph_peer_shipped.py", rest, _time(model, rest, dt, seeds)),
         },
     )
     for size in LARGER:
-        yield from _of_size(size, cpu)
+        yield from _measure_size(size, cpu)
     yield from _derivatives(model, run, dt, seeds)
-    yield from _single(model, run, end, dt, cpu, seeds)
+    yield from _measure_single_precision(model, run, end, dt, cpu, seeds)
 
 
-def _timed(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[float, float, Progress]:
+def _time(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[float, float, Progress]:
     """CPU and wall seconds of a particle-step, medians, and where STEPS steps end."""
 
     def go():
-        return _after(model, run, dt, STEPS)
+        return _advance(model, run, dt, STEPS)
 
     end, cpu = cpu_seconds(go, seeds)
     if int(end.steps) - int(run.steps) != STEPS:
@@ -77,7 +77,7 @@ def _timed(model: Continuum, run: Progress, dt: float, seeds: int) -> tuple[floa
     return cpu / work, float(np.median(walls)) / work, end
 
 
-def _after(model: Continuum, run: Progress, dt: float, steps: int) -> Progress:
+def _advance(model: Continuum, run: Progress, dt: float, steps: int) -> Progress:
     """That many steps of `dt` s from 0 s on."""
     times = [0.0, steps * dt]
     return resume(model, run, times, solver=FixedSteps(steps), save=lambda _: (), throw=False).progress
@@ -86,7 +86,7 @@ def _after(model: Continuum, run: Progress, dt: float, steps: int) -> Progress:
 def _against_peer(
     cliff: Cliff, model: Continuum, dt: float, folder: Path, schemes: dict[str, tuple[str, Progress, tuple]]
 ) -> Iterator[dict[str, Any]]:
-    """Rows of each scheme: its script, where it starts, and what `_timed` says of ours from there."""
+    """Rows of each scheme: its script, where it starts, and what `_time` says of ours from there."""
     python = os.environ.get(PEER)
     if python is None:
         print(f"{PEER} names no interpreter with pysph (Debian: python3-pysph, /usr/bin/python3): no peer")
@@ -134,13 +134,13 @@ def _peer(python: str, name: str, case: Path, result: Path, threads: int) -> Any
     return np.load(result)
 
 
-def _of_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
+def _measure_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
     """The cost of a particle-step of a cliff of `size` rows over that of the cliff itself, and memory."""
-    cliff = Cliff.of(size)
+    cliff = Cliff.build(size)
     model = cliff.model(soil())
     run = initialise(model, cliff.state(model))
     dt = 0.4 * float(model.stable_time_step(run.motion))
-    _, seconds = cpu_seconds(lambda: _after(model, run, dt, 20), 1)
+    _, seconds = cpu_seconds(lambda: _advance(model, run, dt, 20), 1)
     count = run.motion.state.density.size
     yield row(f"the same, {count} particles, over the cliff's", seconds / 20 / count / cpu, "1")
     # Sizes rise, so the peak is this one's; jax and its compiler are in it.
@@ -174,16 +174,16 @@ def _derivatives(model: Continuum, run: Progress, dt: float, seeds: int) -> list
     ] + [row(f"{name}, {STEPS} steps, memory", memory[name], "MB") for name in ways]
 
 
-def _single(model, run, end, dt, cpu, seeds) -> Iterator[dict[str, Any]]:
+def _measure_single_precision(model, run, end, dt, cpu, seeds) -> Iterator[dict[str, Any]]:
     """float32, at the origin and far from it, all of it or all but positions: cost, and how far from float64."""
     state, place = run.motion.state, end.motion.state.position
-    for precision, convert in (("float32", in_float32), ("positions in float64, else float32", all_but_positions)):
+    for precision, convert in (("float32", to_float32), ("positions in float64, else float32", lower_precision)):
         for away in (0.0, FAR):
             tools = [eqx.tree_at(lambda t: t.reference, tool, tool.reference + away) for tool in model.tools]
             there = eqx.tree_at(lambda m: m.tools, model, tuple(tools))
             narrow, start = convert((there, eqx.tree_at(lambda s: s.position, state, state.position + away)))
             begun = initialise(narrow, start)
-            seconds, _, last = _timed(narrow, begun, dt, seeds)
+            seconds, _, last = _time(narrow, begun, dt, seeds)
             apart = jnp.max(jnp.abs(last.motion.state.position - away - place)) / model.kernel.h
             pushed = (begun.motion.rate.velocity - run.motion.rate.velocity) / jnp.linalg.norm(model.gravity)
             name = f"{precision}, {away:g} m from the origin"
@@ -196,6 +196,6 @@ def _rms(x: jax.Array) -> float:
     return float(jnp.sqrt(jnp.mean(x**2)))
 
 
-def all_but_positions(case: tuple[Continuum, ContinuumState]) -> tuple[Continuum, ContinuumState]:
+def lower_precision(case: tuple[Continuum, ContinuumState]) -> tuple[Continuum, ContinuumState]:
     """A soil and its state in single precision, but for the places of particles and tools."""
-    return in_float32_but(lambda case: (case[0].tools, case[1].position), case)
+    return to_float32_except(lambda case: (case[0].tools, case[1].position), case)

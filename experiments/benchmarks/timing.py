@@ -13,15 +13,15 @@ import numpy as np
 def cpu_seconds(call: Callable[[], Any], runs: int) -> tuple[Any, float]:
     """What `call()` gives, and the median CPU seconds of `runs` calls after a first: all threads together."""
 
-    def once():
+    def time_once():
         result = call()
         jax.block_until_ready(eqx.filter(result, eqx.is_array))
         return result
 
-    result, times = once(), []
+    result, times = time_once(), []
     for _ in range(runs):
         started = time.process_time()
-        once()
+        time_once()
         times.append(time.process_time() - started)
     return result, float(np.median(times))
 
@@ -32,11 +32,11 @@ def row(work: str, ours: float, unit: str, peer: float = np.nan) -> dict[str, An
     return {"work": work, "ours": float(ours), "peer": float(peer), "ratio": float(ratio), "unit": unit}
 
 
-def in_float32(tree: Any) -> Any:
+def to_float32(tree: Any) -> Any:
     """The same Module or state in single precision."""
     return jax.tree.map(lambda x: x.astype(jnp.float32) if eqx.is_inexact_array(x) else x, tree)
 
 
-def in_float32_but(places: Callable[[Any], Any], tree: Any) -> Any:
+def to_float32_except(places: Callable[[Any], Any], tree: Any) -> Any:
     """The same in single precision, but for what `places(tree)` gives."""
-    return eqx.tree_at(places, in_float32(tree), places(tree))
+    return eqx.tree_at(places, to_float32(tree), places(tree))

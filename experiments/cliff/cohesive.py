@@ -19,7 +19,7 @@ from experiments.cliff.surface import heap
 from experiments.geometry import spheres
 from experiments.harness import Found
 from experiments.style import BLACK, GREY
-from experiments.variables import described
+from experiments.variables import describe
 
 COHESIONS = (300.0, 1000.0)  # Pa
 CLOSE = 0.7  # spacings: nearer than this, where a lattice has 1 and sheared soil some 0.85, is a clump
@@ -38,7 +38,7 @@ def corrections(spacing: float) -> dict[str, tuple[AbstractCorrection, ...]]:
 
 def stand(out: Path, rows: int) -> Found:
     """A second of each; a run that was interrupted goes on from its checkpoint."""
-    cliff = Cliff.of(rows)
+    cliff = Cliff.build(rows)
     spacing = float(np.sqrt(cliff.pitch.prod()))
     cases, found = [], {}
     for cohesion in COHESIONS:
@@ -59,7 +59,7 @@ def stand(out: Path, rows: int) -> Found:
                     }
                 ).expand_dims(case=[mark])
             )
-    result = described(xr.concat(cases, "case").assign_attrs(rows=rows, spacing_m=spacing), CORNER)
+    result = describe(xr.concat(cases, "case").assign_attrs(rows=rows, spacing_m=spacing), CORNER)
     return Found({"rows": rows, "cases": found}, {"result": result}, {"cohesive": draw(result, found)})
 
 
@@ -75,7 +75,7 @@ def judge(states, spacing: float) -> dict:
         "nearest_neighbour_1_percent_spacings": float(np.percentile(nearest, 1)),
         "nearest_neighbour_median_spacings": float(np.median(nearest)),
         "clumped": float((nearest < CLOSE).mean()),
-        "torn_off": torn(last, spacing),
+        "torn_off": torn_share(last, spacing),
     }
 
 
@@ -83,7 +83,7 @@ def _nearest(position: Float[np.ndarray, "2 n"]) -> Float[np.ndarray, " n"]:
     return cKDTree(position.T).query(position.T, k=2)[0][:, 1]
 
 
-def torn(position: Float[np.ndarray, "2 n"], spacing: float) -> float:
+def torn_share(position: Float[np.ndarray, "2 n"], spacing: float) -> float:
     """The share of particles that are not of the largest body."""
     return float(1.0 - heap(position, spacing, TORN).mean())
 

@@ -15,10 +15,10 @@ from difsim.sph.continuum import ContinuumState
 from difsim.sph.material import second_invariant, split
 from difsim.stepping.solvers import AbstractSolver
 from experiments.cliff import surface
-from experiments.cliff.measured import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
+from experiments.cliff.measurements import FAILURE_SLOPE, FRONT, RESOLUTION, SLOPES, Measured
 from experiments.cliff.scene import DENSITY, END, GRAVITY, HEIGHT, PAPER_SOUND, WIDTH, Cliff, soil
 from experiments.geometry import spheres
-from experiments.variables import described
+from experiments.variables import describe
 from inversion.progress import Bar
 
 TIMES = np.linspace(0.0, END, 41)
@@ -39,7 +39,7 @@ def collapse(
     **Arguments:** `sound` m/s of the viscosity, the soil's own unless given; `end`, s; `solver`, else `Courant`.
     **Returns:** particles and surface against time, energies, failure surface.
     """
-    cliff = Cliff.of(rows)
+    cliff = Cliff.build(rows)
     model = cliff.model(soil(), sound)
     times = TIMES[end >= TIMES]
     kept = folder / f"rows{rows}.checkpoint"
@@ -65,7 +65,7 @@ def table(
     profile = np.stack(
         [surface.heights(model.kernel, area, jnp.asarray(x), STATIONS, HIGHEST) for x in states.position]
     )
-    columns, border = surface.at_rest(states.position[0], states.position[-1], MOVED)
+    columns, border = surface.surface_at_rest(states.position[0], states.position[-1], MOVED)
     heap = surface.heap(states.position[-1], cliff.pitch[0])
     frames = ("time", "axis", "particle")
     result = xr.Dataset(
@@ -98,7 +98,7 @@ def table(
         "failure": "height below which soil has not moved",
         "x": "distance from the wall",
     }
-    return described(result, CORNER, {"heap": "1"}, names)
+    return describe(result, CORNER, {"heap": "1"}, names)
 
 
 def _energies(model: Continuum, states: ContinuumState) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from experiments.cliff.derivatives_picture import draw
 from experiments.cliff.inverse import STATIONS, Fall
 from experiments.cliff.scene import END, YOUNG, soil
 from experiments.harness import Found
-from experiments.variables import described
+from experiments.variables import describe
 
 PARTS = 16  # of the second: the derivatives are looked at after each
 # Friction deg, cohesion Pa, Young's modulus Pa, and the viscosity's alpha.
@@ -72,8 +72,8 @@ def compare(rows: int, quick: bool) -> Found:
     )
     mixed = "m (centre, surface), m2/s2 (kinetic)"
     units = {"forward": mixed, "difference": mixed, "reverse_of_centre_x": "m", "step": "1"}
-    result = described(result, units=units, names={"difference": "central difference", "step": "relative step"})
-    apart = {step: _apart(forward, found) for step, found in steps.items()}
+    result = describe(result, units=units, names={"difference": "central difference", "step": "relative step"})
+    apart = {step: _relative_difference(forward, found) for step, found in steps.items()}
     status = int(value(ones)[1])
     summary = {
         "rows": rows,
@@ -106,7 +106,7 @@ def _differences(value, at: Float[Array, " p"], step: float) -> np.ndarray:
     return np.stack(rows, axis=-1)
 
 
-def _apart(forward: np.ndarray, difference: np.ndarray) -> dict[str, np.ndarray]:
+def _relative_difference(forward: np.ndarray, difference: np.ndarray) -> dict[str, np.ndarray]:
     """|forward - difference| / |difference| [part, parameter] of each observable, a vector in its norm."""
     found = {}
     for name, rows in OBSERVABLES.items():

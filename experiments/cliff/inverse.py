@@ -21,11 +21,11 @@ from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import NeighbourList
 from experiments.cliff import surface
 from experiments.cliff.inverse_pictures import draw
-from experiments.cliff.measured import RESOLUTION, measured
+from experiments.cliff.measurements import RESOLUTION, load_measurements
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
 from experiments.harness import Found
 from experiments.records import array_as_text, text_as_array
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Bounded, Checkpoint, Log, Observation, Observations, Problem, Stops, fit, identify
 from inversion.leastsq import Fit
 from inversion.problem import strip_weak_types
@@ -56,7 +56,7 @@ class Fall(eqx.Module):
     dt: float = eqx.field(static=True)
 
     def __init__(self, rows: int, end: float = END):
-        self.cliff = Cliff.of(rows)
+        self.cliff = Cliff.build(rows)
         model = self.cliff.model(soil())
         self.near = allocate(model, self.cliff.state(model))
         self.dt = 1.0 / (STEPS_PER_ROW * rows)
@@ -84,10 +84,10 @@ def slopes(function: Callable, widths: Float[np.ndarray, " p"]) -> Callable:
     """`function` of p numbers that are not negative, with derivatives by differences over ± `widths`."""
 
     @jax.custom_jvp
-    def of(x):
+    def evaluate(x):
         return function(x)
 
-    @of.defjvp
+    @evaluate.defjvp
     def _(primals, tangents):
         (x,), (change,) = primals, tangents
         steps = jnp.diag(jnp.asarray(widths))
@@ -96,7 +96,7 @@ def slopes(function: Callable, widths: Float[np.ndarray, " p"]) -> Callable:
         up, down = jnp.split(values[1:], 2)
         return values[0], change @ ((up - down) / jnp.sum(high - low, axis=1)[:, None])
 
-    return of
+    return evaluate
 
 
 def problem(fall: Fall, free: tuple[str, ...], known: Mapping[str, float]) -> Problem:
@@ -121,7 +121,7 @@ def fits(fall: Fall, chosen: tuple[str, ...], out: Path) -> Found:
     Fits of the same unknowns are one problem with other data, so that it is compiled once. An interrupted run goes on
     from the checkpoint in `out`, which has each fit that was finished.
     """
-    seen = measured().surface if measured().whole else ()
+    seen = load_measurements().surface if load_measurements().whole else ()
     made_of = fall.near, fall.steps, fall.dt, STATIONS, STOPS, GUESS, TRUTH, SEED, seen
     kept = Checkpoint(out / "fits.checkpoint", made_of)
     rows = round(HEIGHT / fall.cliff.pitch[1])
@@ -130,15 +130,15 @@ def fits(fall: Fall, chosen: tuple[str, ...], out: Path) -> Found:
     simulate = eqx.filter_jit(lambda values: fall.heights(fall(values).last, STATIONS))
     plain = {"friction": TRUTH["friction"]}
     cases = {"exact": (one, plain, 0.0), "synthetic": (one, plain, noise), "three": (three, TRUTH, noise)}
-    if measured().whole:
+    if load_measurements().whole:
         cases["experiment"] = (one, None, 0.0)
     found, tables = {}, []
     for name in show_progress([name for name in chosen if name in cases], "fits"):
         general, truth, error = cases[name]
 
-        def fitted(name=name, general=general, truth=truth, error=error):
+        def fit_one(name=name, general=general, truth=truth, error=error):
             if truth is None:
-                heights = np.interp(STATIONS, *measured().surface.T)
+                heights = np.interp(STATIONS, *load_measurements().surface.T)
             else:
                 heights = np.asarray(simulate(jax.tree.map(jnp.asarray, USUAL | truth))) + error
             posed = eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(heights)))
@@ -147,11 +147,11 @@ def fits(fall: Fall, chosen: tuple[str, ...], out: Path) -> Found:
             told = text_as_array(json.dumps(judge(posed, best, truth)))
             return {"heights": heights, "residual": best.residual, "judged": told}
 
-        made = kept.get_or(name, fitted)
+        made = kept.get_or(name, fit_one)
         found[name] = json.loads(array_as_text(made["judged"]))
         tables.append(_table(name, made["heights"], made["residual"]))
-    result = described(xr.merge(tables).assign_attrs(rows=rows), names={"x": "distance from the wall"})
-    summary = {"rows": rows, "sigma_m": RESOLUTION, "source": measured().source, "fits": found}
+    result = describe(xr.merge(tables).assign_attrs(rows=rows), names={"x": "distance from the wall"})
+    summary = {"rows": rows, "sigma_m": RESOLUTION, "source": load_measurements().source, "fits": found}
     return Found(summary, {"result": result}, {"inverse": draw(result, found)})
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
-from experiments.cliff.measured import Measured
+from experiments.cliff.measurements import Measured
 from experiments.cliff.scene import HEIGHT, WIDTH
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 
@@ -27,13 +27,13 @@ def draw(result: xr.Dataset, known: Measured) -> dict[str, Figure]:
     }
 
 
-def _moved(result: xr.Dataset, time: float) -> tuple[np.ndarray, np.ndarray]:
+def _displacement(result: xr.Dataset, time: float) -> tuple[np.ndarray, np.ndarray]:
     place = result["position"].sel(time=time, method="nearest").values
     return place, np.hypot(*(place - result["position"].values[0]))
 
 
 def _dots(ax: Axes, result: xr.Dataset, time: float) -> PathCollection:
-    place, far = _moved(result, time)
+    place, far = _displacement(result, time)
     # A dot as wide as the spacing: what is left white is empty.
     inches = ax.get_position().width * ax.figure.get_figwidth() / (VIEW[1] - VIEW[0])
     size = (result.attrs["spacing_m"] * inches * 72) ** 2

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 from difsim import Status
 from experiments import posteriors, ranks
 from experiments.cliff.inverse import SEED, STATIONS, UNKNOWNS, Fall
-from experiments.cliff.measured import RESOLUTION
+from experiments.cliff.measurements import RESOLUTION
 from experiments.corner import corner
 from experiments.harness import Found
 from inversion import (
@@ -49,7 +49,7 @@ def collapses(fall: Fall, count: int, out: Path) -> tuple[Float[np.ndarray, "n 3
 
     An interrupted run goes on from its checkpoint.
     """
-    soils = by_prior(latin_hypercube(jax.random.PRNGKey(0), count, len(UNKNOWNS)))
+    soils = draw_soils(latin_hypercube(jax.random.PRNGKey(0), count, len(UNKNOWNS)))
 
     def heap(soil: Mapping[str, Array]) -> dict[str, Array]:
         ended = fall(soil)
@@ -60,7 +60,7 @@ def collapses(fall: Fall, count: int, out: Path) -> tuple[Float[np.ndarray, "n 3
     return soils, found["height"].values
 
 
-def by_prior(shares: Float[Array, "n 3"]) -> Float[np.ndarray, "n 3"]:
+def draw_soils(shares: Float[Array, "n 3"]) -> Float[np.ndarray, "n 3"]:
     """The soils below which such shares of the prior lie."""
     quantiles = (jax.vmap(lambda u, q=q: q.physical(q.quantile(u))) for q in UNKNOWNS.values())
     return np.stack([of(u) for of, u in zip(quantiles, shares.T, strict=True)], axis=1)
@@ -96,7 +96,7 @@ def errors_of(
     return np.stack([np.asarray(surface(x)) for surface, x in zip(surfaces, at, strict=True)]) - heights
 
 
-def left_out(
+def coverage_left_out(
     surfaces: list[ResponseSurface],
     soils: Float[np.ndarray, "n 3"],
     heights: Float[np.ndarray, "n k"],
@@ -107,7 +107,7 @@ def left_out(
     The posteriors are the prior's draws by their likelihoods, which suffice for three unknowns.
     """
     rng, below = np.random.default_rng(SEED), []
-    drawn = by_prior(jnp.asarray(rng.random((DRAWS, len(UNKNOWNS)))))
+    drawn = draw_soils(jnp.asarray(rng.random((DRAWS, len(UNKNOWNS)))))
     predicted = eqx.filter_jit(lambda surface, x: jax.vmap(surface)(coordinates(x)))
     whitening = np.linalg.inv(np.linalg.cholesky(covariance)).T
     for surface, soil, seen in zip(surfaces, soils, heights, strict=True):
@@ -118,7 +118,7 @@ def left_out(
     return {name: ranks.holds(column) for name, column in zip(UNKNOWNS, np.transpose(below), strict=True)}
 
 
-def with_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
+def add_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
     """What `inverse.fits` found, and the posteriors of the three unknowns by the data among OF that it fitted."""
     result = found.data["result"]
     names = [name for name in OF if f"{name}_data" in result]
@@ -155,7 +155,7 @@ def with_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
         "collapses": len(soils),
         "failed_collapses": int(np.sum(~ok)),
         "surface_error_m": error.tolist(),
-        "left_out_hold_95": left_out(without, points, heights, covariance),
+        "left_out_hold_95": coverage_left_out(without, points, heights, covariance),
         "posteriors": told,
     }
     tree = xr.DataTree.from_dict({"/": result} | groups)

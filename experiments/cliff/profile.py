@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 from difsim import run
 from experiments.cliff import surface
 from experiments.cliff.inverse import STATIONS
-from experiments.cliff.measured import RESOLUTION, Measured
+from experiments.cliff.measurements import RESOLUTION, Measured
 from experiments.cliff.scene import END, HEIGHT, Cliff, soil
 from experiments.harness import Found
 from experiments.style import BLACK, BLUE, ORANGE
-from experiments.variables import described
+from experiments.variables import describe
 from inversion.progress import show_progress
 
 FRICTIONS = np.arange(15.3, 24.4, 1.5)  # deg, with 19.8 in the middle
@@ -35,7 +35,7 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
     """
     if not known.whole:
         raise ValueError(f"--stage profile needs the measured surface, and there are {known.source}")
-    cliff = Cliff.of(rows)
+    cliff = Cliff.build(rows)
     heights = []
     for friction in show_progress(FRICTIONS, f"{cliff.grains} particles, frictions"):
         model = cliff.model(soil(jnp.radians(friction)))
@@ -61,7 +61,7 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
         attrs={"rows": rows},
     )
     names = {"friction": "friction angle", "fine": "friction angle", "x": "distance from the wall"}
-    result = described(result, units={"misfit": "1"}, names=names)
+    result = describe(result, units={"misfit": "1"}, names=names)
     summary = {"rows": rows, "sigma_m": RESOLUTION, "source": known.source, **found}
     return Found(summary, {"result": result}, {"profile": draw(result, found)})
 
@@ -75,8 +75,8 @@ def judge(
     larger than those make it, the model errs too, and the wider interval has that in it.
     """
     curves = np.polyfit(frictions, heights, 2)
-    scatter = np.sqrt(((_at(curves, frictions) - heights) ** 2).sum() / (heights.size - curves.size))
-    misfit = ((_at(curves, FINE) - data) ** 2).sum(axis=1) / (RESOLUTION**2 + scatter**2)
+    scatter = np.sqrt(((_interpolate(curves, frictions) - heights) ** 2).sum() / (heights.size - curves.size))
+    misfit = ((_interpolate(curves, FINE) - data) ** 2).sum(axis=1) / (RESOLUTION**2 + scatter**2)
     best = int(misfit.argmin())
     excess = max(1.0, misfit[best] / (data.size - 1))
 
@@ -84,13 +84,13 @@ def judge(
         inside = FINE[misfit <= misfit[best] + limit]
         return [float(inside[0]), float(inside[-1])]
 
-    ways = np.gradient(_at(curves, FINE), FINE, axis=0)[best]
+    ways = np.gradient(_interpolate(curves, FINE), FINE, axis=0)[best]
     return {
         "friction_deg": float(FINE[best]),
         "interval_95_deg": interval(LIMIT_95),
         "interval_95_with_the_models_error_deg": interval(LIMIT_95 * excess),
         "misfit_per_degree_of_freedom": float(misfit[best] / (data.size - 1)),
-        "surface_rms_m": float(np.sqrt(((_at(curves, FINE)[best] - data) ** 2).mean())),
+        "surface_rms_m": float(np.sqrt(((_interpolate(curves, FINE)[best] - data) ** 2).mean())),
         "scatter_about_parabolas_m": float(scatter),
         "surface_m_per_deg_rms": float(np.sqrt((ways**2).mean())),
         "surface_rms_at_m": {
@@ -99,7 +99,7 @@ def judge(
     }, misfit
 
 
-def _at(curves: Float[np.ndarray, "3 k"], frictions: Float[np.ndarray, " f"]) -> Float[np.ndarray, "f k"]:
+def _interpolate(curves: Float[np.ndarray, "3 k"], frictions: Float[np.ndarray, " f"]) -> Float[np.ndarray, "f k"]:
     return np.vander(frictions, 3) @ curves
 
 

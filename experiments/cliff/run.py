@@ -7,7 +7,7 @@ from typing import Literal
 import xarray as xr
 
 from experiments.cliff import cohesive, collapse, derivatives, inverse, pictures, posterior, profile
-from experiments.cliff.measured import measured, points
+from experiments.cliff.measurements import load_measurements, points
 from experiments.cliff.scene import PAPER_SOUND, ROWS, Cliff
 from experiments.harness import Found, Study
 
@@ -38,7 +38,7 @@ class CliffStudy(Study):
 
     def __post_init__(self):
         if self.rows is not None:
-            Cliff.of(self.rows)
+            Cliff.build(self.rows)
         if self.posterior and self.stage != "inverse":
             raise ValueError(f"--posterior belongs to --stage inverse, not {self.stage}")
 
@@ -53,15 +53,15 @@ class CliffStudy(Study):
 
 def _one(options: CliffStudy, out: Path, sound: float | None) -> Found:
     result = collapse.collapse(options.rows_or(ROWS), sound, out)
-    figures = pictures.draw(result, measured())
-    return Found(collapse.judge(result, measured()), {"result": result}, figures, report="collapse")
+    figures = pictures.draw(result, load_measurements())
+    return Found(collapse.judge(result, load_measurements()), {"result": result}, figures, report="collapse")
 
 
 def _convergence(options: CliffStudy, out: Path) -> Found:
     rows = options.rows_or(ROWS)
     sizes = rows // 2, rows, 2 * rows
     results = {f"{n} rows": collapse.collapse(n, None, out, collapse.STANDS) for n in sizes}
-    return _compared(results, "The heap's surface at three spacings")
+    return _compare(results, "The heap's surface at three spacings")
 
 
 def _steps(options: CliffStudy, out: Path) -> Found:
@@ -69,20 +69,20 @@ def _steps(options: CliffStudy, out: Path) -> Found:
     results = {
         name: collapse.collapse(rows, None, out, solver=solver) for name, solver in collapse.solvers().items()
     }
-    return _compared(results, "The heap's surface by four rules of the step")
+    return _compare(results, "The heap's surface by four rules of the step")
 
 
 def _inverse(options: CliffStudy, out: Path) -> Found:
     fall = inverse.Fall(options.rows_or(COARSE_ROWS), inverse.QUICK if options.quick else collapse.STANDS)
     found = inverse.fits(fall, options.fits, out)
-    return posterior.with_posteriors(found, fall, out, options.quick) if options.posterior else found
+    return posterior.add_posteriors(found, fall, out, options.quick) if options.posterior else found
 
 
-def _compared(results: dict[str, xr.Dataset], title: str) -> Found:
+def _compare(results: dict[str, xr.Dataset], title: str) -> Found:
     return Found(
-        collapse.compare(results, measured()),
+        collapse.compare(results, load_measurements()),
         {name.replace(" ", "_"): result for name, result in results.items()},
-        {"surfaces": pictures.draw_compared(results, measured(), title)},
+        {"surfaces": pictures.draw_compared(results, load_measurements(), title)},
         report="compared",
     )
 
@@ -94,6 +94,6 @@ CliffStudy.stages = {
     "cohesive": lambda options, out: cohesive.stand(out, options.rows_or(HALF_ROWS)),
     "inverse": _inverse,
     "steps": _steps,
-    "profile": lambda options, out: profile.explain(out, options.rows_or(ROWS), measured()),
+    "profile": lambda options, out: profile.explain(out, options.rows_or(ROWS), load_measurements()),
     "derivatives": lambda options, out: derivatives.compare(options.rows_or(COARSE_ROWS), options.quick),
 }

@@ -46,7 +46,7 @@ class Cliff:
     grains: int
 
     @classmethod
-    def of(cls, rows: int = ROWS) -> "Cliff":
+    def build(cls, rows: int = ROWS) -> "Cliff":
         """**Raises:** ValueError for fewer rows than a kernel's support is wide."""
         if rows < LAYERS:
             raise ValueError(f"--rows {rows} must be at least {LAYERS}: less is no heap")

@@ -37,17 +37,17 @@ def height(
     """
     still = jax.lax.stop_gradient(position)
 
-    def of(y, where):
+    def height_at(y, where):
         return share(kernel, area, where, jnp.stack([x, y]))
 
     levels = jnp.linspace(0.0, highest, LEVELS)
-    inside = jax.lax.map(lambda y: of(y, still), levels, batch_size=16) > 0.5
+    inside = jax.lax.map(lambda y: height_at(y, still), levels, batch_size=16) > 0.5
     last = LEVELS - 1 - jnp.argmax(inside[::-1])
     y = levels[last] + 0.5 * (levels[1] - levels[0])
-    slope = jax.grad(of)
+    slope = jax.grad(height_at)
     for _ in range(NEWTON):
-        y = jax.lax.stop_gradient(y - (of(y, still) - 0.5) / jnp.minimum(slope(y, still), -1.0))
-    y = y - (of(y, position) - 0.5) / jax.lax.stop_gradient(jnp.minimum(slope(y, still), -1.0))
+        y = jax.lax.stop_gradient(y - (height_at(y, still) - 0.5) / jnp.minimum(slope(y, still), -1.0))
+    y = y - (height_at(y, position) - 0.5) / jax.lax.stop_gradient(jnp.minimum(slope(y, still), -1.0))
     return jnp.where(jnp.any(inside), y, 0.0)
 
 
@@ -76,7 +76,7 @@ def reach(x: np.ndarray, y: np.ndarray, least: float) -> float:
     return float(np.interp(least, y[[k, k - 1]], x[[k, k - 1]])) if k > 0 else float("nan")
 
 
-def at_rest(
+def surface_at_rest(
     start: Float[np.ndarray, "2 n"], end: Float[np.ndarray, "2 n"], moved: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Upper border of what has moved less than `moved` m, as x and y m: in each column of the lattice `start`."""

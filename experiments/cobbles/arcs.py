@@ -52,7 +52,7 @@ def to_state(x: State12) -> RigidState:
     return RigidState(x[:3], x[3:6], Rotation.from_mrp(x[6:9]), x[9:])
 
 
-def spun(
+def spin_freely(
     body: RigidBody, attitude: Quat, spin: Vec3, times: Float[Array, " T"]
 ) -> tuple[Float[Array, "T 4"], Float[Array, "T 3"]]:
     """Attitudes and spins at `times` of a body without torque: I ω' = (I ω) × ω.
@@ -84,7 +84,7 @@ def coast(
 
     **Arguments:** `acceleration` [T - 1, 3] m/s² in the frame, constant between times; none by default.
     """
-    q, w = spun(body, state.attitude, state.spin, times)
+    q, w = spin_freely(body, state.attitude, state.spin, times)
     since = (times - times[0])[:, None]
     position = state.position[None] + since * state.velocity[None]
     velocity = jnp.broadcast_to(state.velocity, position.shape)
@@ -184,7 +184,7 @@ class ArcProblem(AbstractPixels):
     ) -> Float[Array, " rows"]:
         """The whitened residual of a state, as it would be with other knowledge too."""
         tracks = self.tracks
-        error = self._weighed(images(known, x, tracks.times, acceleration), tracks.pixels)
+        error = self._weigh(images(known, x, tracks.times, acceleration), tracks.pixels)
         return jnp.where(tracks.seen[..., None], error, 0.0).ravel()
 
     def linearise(self, s: State12) -> Float[Array, "rows 12"]:
@@ -197,14 +197,14 @@ class ArcProblem(AbstractPixels):
 
         def arms(turn):
             """Markers about the centre of mass, in the frame [T, M, 3]."""
-            q, _ = spun(known.body, Rotation.from_mrp(turn[:3]).quaternion, turn[3:], tracks.times)
+            q, _ = spin_freely(known.body, Rotation.from_mrp(turn[:3]).quaternion, turn[3:], tracks.times)
             return jax.vmap(lambda q: jax.vmap(lambda m: Rotation(q) @ m)(known.markers))(q)
 
         points = arms(x[6:]) + (x[None, :3] + since[:, None] * x[None, 3:6])[:, None]
         by_turn = jax.jacfwd(arms)(x[6:])
 
         def by_place(camera, pixels, seen):
-            one = jax.jacfwd(lambda point, pixel: self._weighed(camera.project(point), pixel))
+            one = jax.jacfwd(lambda point, pixel: self._weigh(camera.project(point), pixel))
             return jnp.where(seen[..., None, None], jax.vmap(jax.vmap(one))(points, pixels), 0.0)
 
         g = jax.vmap(by_place, in_axes=(0, 1, 1), out_axes=1)(known.rig, tracks.pixels, tracks.seen)
@@ -213,7 +213,7 @@ class ArcProblem(AbstractPixels):
         jacobian = jnp.concatenate([g, g * since[:, None, None, None, None], turned], axis=-1)
         return jacobian.reshape(-1, 12) * self.scale[None]
 
-    def _weighed(self, pixels: Float[Array, "*n 2"], measured: Float[Array, "*n 2"]) -> Float[Array, "*n 2"]:
+    def _weigh(self, pixels: Float[Array, "*n 2"], measured: Float[Array, "*n 2"]) -> Float[Array, "*n 2"]:
         error = (pixels - measured) / self.sigma
         square = jnp.sum(error**2, axis=-1, keepdims=True)
         return error * jnp.sqrt(2 / (1 + jnp.sqrt(1 + square / self.robust**2)))
@@ -244,7 +244,7 @@ def fit_arc(problem: ArcProblem, starts: Float[Array, "k 12"], acceptable: Scala
     def rms(search):
         return jnp.sqrt(search.misfit / count)
 
-    def more(carry):
+    def is_unfinished(carry):
         i, best = carry
         return (i < starts.shape[0]) & ~(rms(best) <= acceptable)
 
@@ -257,7 +257,7 @@ def fit_arc(problem: ArcProblem, starts: Float[Array, "k 12"], acceptable: Scala
     shape = jax.eval_shape(lambda: levenberg_marquardt(problem, starts[0], STOPS))
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
     nothing = eqx.tree_at(lambda s: s.misfit, nothing, jnp.array(jnp.inf))
-    used, best = jax.lax.while_loop(more, attempt, (jnp.array(0), nothing))
+    used, best = jax.lax.while_loop(is_unfinished, attempt, (jnp.array(0), nothing))
     jacobian = best.jacobian / problem.scale[None]
     information = best.jacobian.T @ best.jacobian  # of s: in x its elements differ by many powers of ten
     inverse = jnp.linalg.inv(information)

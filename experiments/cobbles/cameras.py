@@ -35,7 +35,7 @@ INTRINSIC, SHIFT, TURN, DISTORTION = 10.0, 5e-3, 1e-4, 0.05  # px, m, rad (taken
 Rig = Camera  # cameras stacked along a leading axis
 
 
-def stacked(cameras: list[Camera]) -> Rig:
+def stack(cameras: list[Camera]) -> Rig:
     """Several cameras as one, with a leading axis."""
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *cameras)
 
@@ -47,7 +47,7 @@ def scenario(which: int) -> Rig:
     size = np.asarray(PHANTOM, float)
     pose = jax.jit(looking_at)
     poses = [pose(*np.array([position, target, UP])) for position, target in SCENARIOS[which]]
-    return stacked([Camera.from_field_of_view(field, size, RADIAL, *pose, RATE) for pose in poses])
+    return stack([Camera.from_field_of_view(field, size, RADIAL, *pose, RATE) for pose in poses])
 
 
 def half_widths(rig: Rig) -> Rig:
@@ -60,7 +60,7 @@ def half_widths(rig: Rig) -> Rig:
     return eqx.tree_at(lambda c: [getattr(c, name) for name in widths], none, list(widths.values()))
 
 
-def miscalibrated(rig: Rig, share: Scalar, key: Array) -> Rig:
+def miscalibrate(rig: Rig, share: Scalar, key: Array) -> Rig:
     """`rig` as a calibration with the errors of Table 13 would have it, times `share`."""
     leaves, structure = jax.tree.flatten(rig)
     keys = jax.random.split(key, len(leaves))

@@ -16,11 +16,11 @@ from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import AbstractPairLaw
 from experiments.cobbles import collision_pictures, paper
 from experiments.cobbles.laws import LAWS, Law, hard
-from experiments.cobbles.nominal import released, tumbled
+from experiments.cobbles.nominal import release, release_tumbled
 from experiments.cobbles.stones import Cobble, stone
 from experiments.geometry import surface
 from experiments.harness import Found
-from experiments.variables import BODY, described
+from experiments.variables import BODY, describe
 from inversion import map_batched
 
 TOLERANCE = 0.08  # of Table 5, but at α = 15 deg
@@ -41,7 +41,7 @@ class Cases(eqx.Module):
     state: PairState
 
     @staticmethod
-    def of(states: PairState, restitution=paper.RESTITUTION, step=STEP) -> "Cases":
+    def build(states: PairState, restitution=paper.RESTITUTION, step=STEP) -> "Cases":
         count = states.first.position.shape[0]
         full = (jnp.broadcast_to(jnp.asarray(x), (count,)) for x in (restitution, paper.FRICTION, step))
         return Cases(*full, states)
@@ -60,11 +60,11 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
     nominal = jax.tree.map(lambda x: x[NOMINAL], found["hard"])
     # As many attitudes and times as the tables have are one compilation with them.
     count, until = (len(cases.step), times) if quick else (ATTITUDES, ENDS)
-    attitudes = collisions(body, hard, Cases.of(tumbled(count, seed=0)), until)
+    attitudes = collisions(body, hard, Cases.build(release_tumbled(count, seed=0)), until)
     result = xr.merge(
         [
             _nominal(body, nominal),
-            xr.concat([_of_law(c) for c in found.values()], xr.Variable("model", list(LAWS))),
+            xr.concat([_tabulate_law(c) for c in found.values()], xr.Variable("model", list(LAWS))),
             xr.Dataset({f"attitude_{k}": ("sample", np.asarray(v)) for k, v in outcomes(attitudes).items()}),
         ]
     )
@@ -92,7 +92,7 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
         "impulse": "impulse on the second body",
     }
     units = ratios | {"contact_normal": "1", "restitution": "1"}
-    result = described(result, "inertial, x along the line of approach", units, names, {"spin": BODY})
+    result = describe(result, "inertial, x along the line of approach", units, names, {"spin": BODY})
     summary = {
         "cobble": {"name": cobble.name, "mass_kg": cobble.mass, "inertia_kg_m2": cobble.inertia.tolist()},
         "nominal": _judge_nominal(result),
@@ -108,7 +108,7 @@ def _cases() -> Cases:
     nominal = (paper.RESTITUTION, paper.INCLINATION)
     rows = [(*case, STEP) for case in TABLE] + [(*nominal, step) for step in STEPS]
     e, angles, step = zip(*rows, strict=True)
-    return Cases.of(_stacked([released(a) for a in angles]), jnp.array(e), jnp.array(step))
+    return Cases.build(_stack([release(a) for a in angles]), jnp.array(e), jnp.array(step))
 
 
 def collisions(body: Stone, law: Law, cases: Cases, times=ENDS) -> Solution:
@@ -147,16 +147,16 @@ def _nominal(body: Stone, found: Solution) -> xr.Dataset:
     times, states = found.times[:-1], jax.tree.map(lambda x: x[:-1], found.states)
     bodies = (states.first, states.second)
 
-    def both(name: str, dim: str, unit: str) -> tuple:
+    def compare_both(name: str, dim: str, unit: str) -> tuple:
         return ("body", "time", dim), np.stack([getattr(b, name) for b in bodies]), {"units": unit}
 
     energies = np.stack([_energies(body, b) for b in bodies])
     return xr.Dataset(
         {
-            "position": both("position", "axis", "m"),
-            "velocity": both("velocity", "axis", "m/s"),
-            "attitude": both("attitude", "part", "1"),
-            "spin": both("spin", "axis", "rad/s"),
+            "position": compare_both("position", "axis", "m"),
+            "velocity": compare_both("velocity", "axis", "m/s"),
+            "attitude": compare_both("attitude", "part", "1"),
+            "spin": compare_both("spin", "axis", "rad/s"),
             "kinetic": (("body", "time"), energies[:, 0], {"units": "J"}),
             "rotation": (("body", "time"), energies[:, 1], {"units": "J"}),
             "contact_time": ((), float(found.impacts.time), {"units": "s"}),
@@ -185,7 +185,7 @@ def _energies(body: Stone, states: RigidState) -> np.ndarray:
     return np.stack([moving, total - moving])
 
 
-def _of_law(found: Solution) -> xr.Dataset:
+def _tabulate_law(found: Solution) -> xr.Dataset:
     """Tables 5 and 6, and the nominal case at each step, Fig. 4."""
     shape = (len(paper.RESTITUTIONS), len(paper.INCLINATIONS))
     rows = outcomes(found)
@@ -202,13 +202,13 @@ def _of_law(found: Solution) -> xr.Dataset:
 
 def _frontal(body: Stone) -> np.ndarray:
     """CoR_E for α = 0 and each restitution, hard."""
-    states = _stacked([released(0.0)] * len(paper.RESTITUTIONS))
+    states = _stack([release(0.0)] * len(paper.RESTITUTIONS))
     return np.asarray(
-        collisions(body, hard, Cases.of(states, jnp.array(paper.RESTITUTIONS))).impacts.energy_restitution
+        collisions(body, hard, Cases.build(states, jnp.array(paper.RESTITUTIONS))).impacts.energy_restitution
     )
 
 
-def _stacked(states: Sequence[PairState]) -> PairState:
+def _stack(states: Sequence[PairState]) -> PairState:
     return jax.tree.map(lambda *rows: jnp.stack(rows), *states)
 
 

@@ -19,14 +19,14 @@ from scipy.optimize import minimize
 from difsim.typing import Scalar
 from experiments.cobbles import design_pictures, paper
 from experiments.cobbles.cameras import SCENARIOS, scenario
-from experiments.cobbles.design_model import APART, Design, Place, slopes, told
+from experiments.cobbles.design_model import APART, Design, Place, predict_errors, slopes
 from experiments.cobbles.impact import PIXEL, theta_of
-from experiments.cobbles.markers import chosen
-from experiments.cobbles.nominal import released
+from experiments.cobbles.markers import choose
+from experiments.cobbles.nominal import release
 from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import TIMES, Sensitivity, Setup, sensitivity, setup
 from experiments.harness import Found
-from experiments.variables import described
+from experiments.variables import describe
 from inversion.progress import show_progress
 
 # Bounds: cameras stay on their wall, z = ±0.7 m, about where the view-ports are, and look at the middle.
@@ -44,14 +44,14 @@ RELEASE = ("spin", "inclination")
 
 def motion(known: Setup, design: Design) -> Sensitivity:
     """The flight of a release, and its sensitivities."""
-    state = released(float(np.degrees(design.inclination)))
+    state = release(float(np.degrees(design.inclination)))
     spun = eqx.tree_at(lambda s: (s.first.spin, s.second.spin), state, tuple(np.asarray(design.spin)))
     theta = theta_of(known, spun)
     return sensitivity(known.stone, known.law, theta, jnp.asarray(TIMES))
 
 
 @eqx.filter_jit
-def along(slope: Sensitivity, up: Sensitivity, down: Sensitivity) -> Scalar:
+def directional_change(slope: Sensitivity, up: Sensitivity, down: Sensitivity) -> Scalar:
     """slope · (up - down)."""
     leaves = zip(*(jax.tree.leaves(eqx.filter(m, eqx.is_inexact_array)) for m in (slope, up, down)), strict=True)
     return sum(jnp.sum(s * (u - d)) for s, u, d in leaves)
@@ -64,19 +64,24 @@ def value_and_slope(place: Place, design: Design, free: tuple[str, ...], moved: 
         return FAILED, np.zeros(sum(np.size(getattr(design, name)) for name in free))
     value, by_design, by_motion = slopes(place, design, now)
 
-    def by_release(name):
-        def at(step):
+    def release_slope(name):
+        def release_at(step):
             return motion(place.known, eqx.tree_at(lambda d: getattr(d, name), design, step))
 
         here = np.asarray(getattr(design, name))
         unit = STEP * np.eye(here.size).reshape(here.size, *here.shape)
-        return np.array([float(along(by_motion, at(here + h), at(here - h))) / (2 * STEP) for h in unit])
+        return np.array(
+            [
+                float(directional_change(by_motion, release_at(here + h), release_at(here - h))) / (2 * STEP)
+                for h in unit
+            ]
+        )
 
-    parts = [by_release(n) if n in RELEASE else np.ravel(getattr(by_design, n)) for n in free]
+    parts = [release_slope(n) if n in RELEASE else np.ravel(getattr(by_design, n)) for n in free]
     return float(value), np.concatenate(parts)
 
 
-def descended(place: Place, design: Design, free: tuple[str, ...], moved: Sensitivity, most: int) -> Design:
+def descend(place: Place, design: Design, free: tuple[str, ...], moved: Sensitivity, most: int) -> Design:
     """The best design of a descent over the fields in `free`, in some `most` evaluations; `moved`: the motion of
     its release."""
     part = {name: getattr(design, name) for name in free}
@@ -84,7 +89,7 @@ def descended(place: Place, design: Design, free: tuple[str, ...], moved: Sensit
     order = tuple(sorted(free))  # ravel_pytree's, of a dict
     held = None if set(free) & set(RELEASE) else moved
 
-    def at(x) -> Design:
+    def design_at(x) -> Design:
         new = unravel(jnp.asarray(x))
         return eqx.tree_at(lambda d: [getattr(d, n) for n in order], design, [new[n] for n in order])
 
@@ -95,14 +100,14 @@ def descended(place: Place, design: Design, free: tuple[str, ...], moved: Sensit
         "inclination": [INCLINATION],
     }
     end = minimize(
-        lambda x: value_and_slope(place, at(x), order, held),
+        lambda x: value_and_slope(place, design_at(x), order, held),
         np.asarray(flat),
         jac=True,
         method="L-BFGS-B",
         bounds=[limit for name in order for limit in limits[name]],
         options={"maxfun": most},
     )
-    return at(end.x)
+    return design_at(end.x)
 
 
 def paper_design(which: int, directions: Float[np.ndarray, "M 3"]) -> tuple[Design, np.ndarray]:
@@ -135,22 +140,22 @@ def best(place: Place, start: Design, name: str, tried: list[tuple[Design, Sensi
     return min(fair, key=lambda each: float(slopes(place, *each)[0]))
 
 
-def improved(place: Place, start: Design, tried: dict[str, list], quick: bool) -> dict[str, Design]:
+def improve(place: Place, start: Design, tried: dict[str, list], quick: bool) -> dict[str, Design]:
     """The best design by each group alone, from the start or the best release tried; by all, from their union."""
     nominal, found = tried["spin"][0][1], {}
     most, most_releases = (2, 2) if quick else (MOST, MOST_RELEASES)
     for group in show_progress(GROUPS, "groups"):
         begin, moved = best(place, start, group, tried[group]) if group in RELEASE else (start, nominal)
-        found[group] = descended(place, begin, (group,), moved, most_releases if group in RELEASE else most)
+        found[group] = descend(place, begin, (group,), moved, most_releases if group in RELEASE else most)
     union = eqx.tree_at(lambda d: [getattr(d, g) for g in GROUPS], start, [getattr(found[g], g) for g in GROUPS])
-    return found | {"all": descended(place, union, GROUPS, nominal, most_releases)}
+    return found | {"all": descend(place, union, GROUPS, nominal, most_releases)}
 
 
 def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> Found:
     """The paper's three scenarios as they are, and as each group of the design, and all together, make them.
     `quick`: a coarser table of the distance, and few steps."""
     body = stone(cobble, 30 if quick else 80)
-    directions = chosen(cobble.mesh.vertices)
+    directions = choose(cobble.mesh.vertices)
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     markers = np.tile(directions, (2, 1, 1))  # as designed: `placed` puts them on the surface
     tried: dict[str, list] = {}
@@ -162,11 +167,11 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
         if not tried:  # releases do not know of cameras
             draws = {"spin": spins(start, 2 if quick else DRAWS), "inclination": inclinations(start)}
             tried = {k: [(d, motion(place.known, d)) for d in show_progress(v, k)] for k, v in draws.items()}
-        designs[which] = {"paper": start} | improved(place, start, tried, quick)
+        designs[which] = {"paper": start} | improve(place, start, tried, quick)
         for d in designs[which].values():
             moved = motion(place.known, d)
-            row = told(place, d, moved) | {"contacts": moved.contacts, "energy_ratio": moved.ratio}
-            rows.append(row | {"uncalibrated": told(rough, d, moved)["restitution"]})
+            row = predict_errors(place, d, moved) | {"contacts": moved.contacts, "energy_ratio": moved.ratio}
+            rows.append(row | {"uncalibrated": predict_errors(rough, d, moved)["restitution"]})
     result = _dataset(designs, rows)
     result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
     one = dict.fromkeys(("restitution", "friction", "uncalibrated", "seen", "energy_ratio"), "1")
@@ -177,7 +182,7 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
         "seen": "share of the images in which a marker is seen",
         "cameras": "x and y on the wall, x and y of the aim in the plane z = 0",
     }
-    result = described(result, "body frame of each stone", one, names)
+    result = describe(result, "body frame of each stone", one, names)
     table = {
         name: {
             str(w): dict(zip(result["design"].values.tolist(), row.tolist(), strict=True))

@@ -20,10 +20,10 @@ from experiments.cobbles.through import (
     Sensitivity,
     Setup,
     View,
-    facing,
-    hidden,
     information,
     inverse,
+    is_facing,
+    is_hidden,
 )
 
 APART = 0.015  # m: markers are no nearer to each other
@@ -48,22 +48,22 @@ class Place(eqx.Module):
     sigma: Scalar = quantity("px", "standard deviation of a marker in an image")
 
 
-def on_surface(shape: AbstractSDF, radius: Scalar, direction: Vec3) -> Vec3:
+def surface_point(shape: AbstractSDF, radius: Scalar, direction: Vec3) -> Vec3:
     """Where a ray from the centre of mass leaves the solid for good, m; differentiable by the direction."""
     along = safe.unit(direction)
     fixed = jax.lax.stop_gradient(along)
 
-    def nearer(_, r):
+    def newton_step(_, r):
         return r - shape.distance(r * fixed)
 
     # Sphere tracing from outside; 60 steps are some 1e-6 m from the surface even at 60° to it.
-    r = jax.lax.stop_gradient(jax.lax.fori_loop(0, 60, nearer, 1.1 * radius))
+    r = jax.lax.stop_gradient(jax.lax.fori_loop(0, 60, newton_step, 1.1 * radius))
     slope = jax.lax.stop_gradient(jax.grad(shape.distance)(r * fixed) @ fixed)
     # One Newton step: the implicit function's derivative.
     return (r - safe.divide(shape.distance(r * along), slope)) * along
 
 
-def placed(place: Place, design: Design) -> Setup:
+def build_setup(place: Place, design: Design) -> Setup:
     """What a fit knows, with cameras and markers as designed."""
     known, rig = place.known, place.known.view.rig
 
@@ -73,14 +73,14 @@ def placed(place: Place, design: Design) -> Setup:
 
     turn, shift = jax.vmap(pose)(design.cameras, place.walls)
     rig = eqx.tree_at(lambda r: (r.rotation, r.translation), rig, (turn, shift))
-    out = lambda d: on_surface(known.stone.shape, known.stone.radius, d)  # noqa: E731
+    out = lambda d: surface_point(known.stone.shape, known.stone.radius, d)  # noqa: E731
     return eqx.tree_at(lambda k: k.view, known, View(rig, jax.vmap(jax.vmap(out))(design.markers)))
 
 
-def smoothly_seen(view: View, path: PairState) -> Float[Array, "2 T C M"]:
+def visibility(view: View, path: PairState) -> Float[Array, "2 T C M"]:
     """How much each image counts, between 0 and 1: on the near side of its body, and inside the image's border."""
 
-    def of(markers, way):
+    def visibility_of(markers, way):
         points = places(markers, way)
         arms = safe.unit(points - way.position[:, None])
 
@@ -93,10 +93,10 @@ def smoothly_seen(view: View, path: PairState) -> Float[Array, "2 T C M"]:
 
         return jnp.moveaxis(jax.vmap(one)(view.rig), 0, 1)
 
-    return jnp.stack([of(*each) for each in zip(view.markers, (path.first, path.second), strict=True)])
+    return jnp.stack([visibility_of(*each) for each in zip(view.markers, (path.first, path.second), strict=True)])
 
 
-def crowding(markers: Float[Array, "2 M 3"]) -> Scalar:
+def crowding_penalty(markers: Float[Array, "2 M 3"]) -> Scalar:
     """Σ max(0, 1 - d/APART)² over pairs of one body, with d m between them."""
     first, second = np.triu_indices(markers.shape[1], 1)
     apart = safe.norm(markers[:, first] - markers[:, second])
@@ -105,11 +105,11 @@ def crowding(markers: Float[Array, "2 M 3"]) -> Scalar:
 
 def log_sigma(place: Place, design: Design, moved: Sensitivity) -> Scalar:
     """ln σ(e) with smooth visibility, and what keeps markers apart."""
-    known = placed(place, design)
-    behind = jax.lax.stop_gradient(hidden(known.stone, known.view, moved.path))
-    weight = jnp.where(behind, 0.0, smoothly_seen(known.view, moved.path))
+    known = build_setup(place, design)
+    behind = jax.lax.stop_gradient(is_hidden(known.stone, known.view, moved.path))
+    weight = jnp.where(behind, 0.0, visibility(known.view, moved.path))
     covariance = inverse(information(known, moved, weight, place.sigma))
-    return 0.5 * jnp.log(covariance[RESTITUTION, RESTITUTION]) + crowding(known.view.markers)
+    return 0.5 * jnp.log(covariance[RESTITUTION, RESTITUTION]) + crowding_penalty(known.view.markers)
 
 
 @eqx.filter_jit
@@ -122,10 +122,10 @@ def slopes(place: Place, design: Design, moved: Sensitivity) -> tuple[Scalar, De
 
 
 @eqx.filter_jit
-def told(place: Place, design: Design, moved: Sensitivity) -> dict[str, Array]:
+def predict_errors(place: Place, design: Design, moved: Sensitivity) -> dict[str, Array]:
     """Standard deviations of e and μ with what is really seen, and the share of the images that is."""
-    known = placed(place, design)
-    seen = facing(known.view, moved.path) & ~hidden(known.stone, known.view, moved.path)
+    known = build_setup(place, design)
+    seen = is_facing(known.view, moved.path) & ~is_hidden(known.stone, known.view, moved.path)
     covariance = inverse(information(known, moved, seen.astype(float), place.sigma))
     return {
         "restitution": jnp.sqrt(covariance[RESTITUTION, RESTITUTION]),

@@ -20,13 +20,13 @@ from scipy.stats import chi2
 from difsim import Status
 from experiments.cobbles import estimation_pictures
 from experiments.cobbles.arcs import ArcFit, ArcProblem, Known
-from experiments.cobbles.cameras import stacked
+from experiments.cobbles.cameras import stack
 from experiments.cobbles.first_guess import BOX, WRONG, first_guess, fit_unknown
 from experiments.cobbles.montecarlo import (
     Disturbances,
     Sample,
     World,
-    considered,
+    consider_parameters,
     covariance,
     energy_ratio,
     ratio_sigma,
@@ -46,7 +46,7 @@ from experiments.cobbles.paper_estimation import (
 from experiments.cobbles.stones import Cobble
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.harness import Found
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Checkpoint
 from inversion.sweeps import compute_parts
 
@@ -112,7 +112,7 @@ def estimate(quick: bool, cobble: Cobble, out: Path, executor: Executor | None) 
             },
         },
     }
-    result = described(
+    result = describe(
         _dataset(disturbed, accuracy), units=RESULT_UNITS, names={"nees": "normalised error squared"}
     )
     result.attrs["summary"] = json.dumps(summary)
@@ -120,7 +120,7 @@ def estimate(quick: bool, cobble: Cobble, out: Path, executor: Executor | None) 
         "energy_ratio": estimation_pictures.energy_ratios(disturbed, truth[1]),
         "ellipsoids": estimation_pictures.ellipsoids(disturbed[2, 3.0]),
         "accuracy": estimation_pictures.accuracy(accuracy),
-        "images": estimation_pictures.in_the_images(truth[2]),
+        "images": estimation_pictures.draw_images(truth[2]),
     }
     return Found(summary, {"estimation": result}, figures)
 
@@ -230,7 +230,7 @@ def estimate_tracks(
     experiment = read_experiment(calibration, list(meshes))
     measured = read_tracks(tracks, experiment)
     cameras = list(experiment.cameras.values())
-    rig = stacked(cameras)
+    rig = stack(cameras)
     known = [Known(rig, body, markers) for body, markers in experiment.bodies.values()]
     fits: list[list] = [[], []]
     slopes: list[list] = [[], []]
@@ -244,7 +244,7 @@ def estimate_tracks(
                 raise ValueError(f"{where}: {error}") from None
             problem = ArcProblem(known[b], track, errors.pixel, OUTLIER, guess, BOX)
             fit = fit_unknown(problem)
-            slope = eqx.filter_jit(considered)(fit, problem)
+            slope = eqx.filter_jit(consider_parameters)(fit, problem)
             if not (float(fit.rms) <= WRONG and Status(int(fit.status)).is_converged):
                 raise ValueError(
                     f"{where}: no motion fits: rms {float(fit.rms) * float(errors.pixel):.1f} px, "

@@ -85,7 +85,7 @@ def accuracy(found: xr.Dataset) -> Figure:
     return figure
 
 
-def in_the_images(truth: World) -> Figure:
+def draw_images(truth: World) -> Figure:
     """Fig 13: the ways of the markers of body 1 through the images, as far as they are seen."""
     known, (width, height) = truth.known[0], PHANTOM
     names = ("A: lower right", "B: opposite side", "C: upper left")

@@ -21,8 +21,8 @@ from experiments.cobbles import impact_pictures, paper
 from experiments.cobbles.arcs import Known, State12, kinetic_energy, to_vector
 from experiments.cobbles.arcs import images as images_of_arc
 from experiments.cobbles.cameras import scenario
-from experiments.cobbles.markers import chosen
-from experiments.cobbles.nominal import released
+from experiments.cobbles.markers import choose
+from experiments.cobbles.nominal import release
 from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import (
     FRICTION,
@@ -32,16 +32,16 @@ from experiments.cobbles.through import (
     Sensitivity,
     Setup,
     ThroughImpact,
-    facing,
-    hidden,
     images,
     information,
     inverse,
+    is_facing,
+    is_hidden,
     sensitivity,
     setup,
 )
 from experiments.harness import Found
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Stops, map_batched
 from inversion.marquardt import levenberg_marquardt
 
@@ -80,15 +80,15 @@ def case_of(known: Setup, theta: Float[Array, " k"], moved: Sensitivity) -> Case
     last = jax.tree.map(lambda x: x[-1], path)
     back = Pair(known.stone, known.stone, known.law(theta)).free_flight(last, -times[-1])
     arcs = jnp.stack([theta[:STATES].reshape(2, 12), jnp.stack([to_vector(back.first), to_vector(back.second)])])
-    turned = facing(known.view, path)
-    seen = turned & ~hidden(known.stone, known.view, path)
+    turned = is_facing(known.view, path)
+    seen = turned & ~is_hidden(known.stone, known.view, path)
     within = jnp.stack([times <= moved.contact_time - DROPPED, times >= moved.contact_time + DROPPED])
     share = 1 - jnp.sum(seen) / jnp.sum(turned)
     return Case(theta, moved, arcs, seen, seen[None] & within[:, None, :, None, None], share)
 
 
 @eqx.filter_jit
-def told(known: Setup, case: Case, sigma: Scalar) -> dict[str, Array]:
+def predict_errors(known: Setup, case: Case, sigma: Scalar) -> dict[str, Array]:
     """Standard deviations that the pixels leave: one fit through the impact, and two arcs, at the truth."""
     moved = case.moved
     covariance = inverse(information(known, moved, case.seen.astype(float), sigma))
@@ -124,11 +124,11 @@ def _two_arcs(known: Setup, case: Case, sigma: Scalar) -> tuple[Array, Array]:
     return covariances, jax.grad(ratio)(case.arcs)
 
 
-def observed(known: Setup, case: Case, sigma: Scalar, key: Array) -> tuple[Float[Array, "2 T C M 2"], Array]:
+def observe(known: Setup, case: Case, sigma: Scalar, key: Array) -> tuple[Float[Array, "2 T C M 2"], Array]:
     """Noisy pixels of all markers in a world whose view is off, and the errors of the view that made it so."""
     noise, _, view = jax.random.split(key, 3)
     errors = jax.random.normal(view, (len(known.loose),))
-    pixels = images(known.off(errors), case.moved.path)
+    pixels = images(known.perturb(errors), case.moved.path)
     return pixels + sigma * jax.random.normal(noise, pixels.shape), errors
 
 
@@ -140,10 +140,10 @@ def fits(known: Setup, case: Case, start_covariance: Array, sigma: Scalar, keys:
     k = case.theta.size
     states = [jnp.sqrt(jnp.diagonal(c)) for c in start_covariance]
     width = jnp.concatenate([*states, jnp.array(AWAY[: k - STATES])])
-    told = _told(k, k + len(known.loose))
+    told = _is_informative(k, k + len(known.loose))
 
     def one(key):
-        measured, errors = observed(known, case, sigma, key)
+        measured, errors = observe(known, case, sigma, key)
         guess = jax.random.split(key, 3)[1]
         off = jnp.einsum("bij,nbj->nbi", factor, jax.random.normal(guess, (STARTS, 2, 12)))
         off = off.reshape(STARTS, STATES)
@@ -175,20 +175,20 @@ def fits(known: Setup, case: Case, start_covariance: Array, sigma: Scalar, keys:
     return map_batched(one, keys)
 
 
-def _told(k: int, count: int) -> np.ndarray:
+def _is_informative(k: int, count: int) -> np.ndarray:
     """Which unknowns have a truth that their prior does not favour: friction and ln C are known by theirs only."""
     return np.delete(np.arange(count), np.r_[FRICTION, 26:k])
 
 
-def posed(quick: bool, cobble: Cobble, unknowns: tuple[str, ...]) -> Setup:
+def pose(quick: bool, cobble: Cobble, unknowns: tuple[str, ...]) -> Setup:
     """What is known of two such stones; `quick`: a coarser table of the distance."""
     body = stone(cobble, 30 if quick else 80)
-    return setup(body, scenario(SCENARIO), np.tile(chosen(cobble.mesh.vertices), (2, 1, 1)), unknowns)
+    return setup(body, scenario(SCENARIO), np.tile(choose(cobble.mesh.vertices), (2, 1, 1)), unknowns)
 
 
 def truth(known: Setup, angle: float) -> Case:
     """The truth at an inclination, deg."""
-    theta = theta_of(known, released(angle))
+    theta = theta_of(known, release(angle))
     return case_of(known, theta, sensitivity(known.stone, known.law, theta, jnp.asarray(TIMES)))
 
 
@@ -200,9 +200,11 @@ def noise_keys(count: int) -> Array:
 def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int) -> Found:
     """What both ways tell of restitution, for the paper's inclinations; `count` fits of the nominal case to noisy
     pixels. `quick`: a coarser table of the distance and few fits."""
-    known, sigma = posed(quick, cobble, unknowns), jnp.asarray(PIXEL)
+    known, sigma = pose(quick, cobble, unknowns), jnp.asarray(PIXEL)
     cases = {angle: truth(known, angle) for angle in paper.INCLINATIONS}
-    rows = [told(known, case, sigma) | {"contact_time": case.moved.contact_time} for case in cases.values()]
+    rows = [
+        predict_errors(known, case, sigma) | {"contact_time": case.moved.contact_time} for case in cases.values()
+    ]
     names = [k for k in rows[0] if np.ndim(rows[0][k]) == 0]
     result = xr.Dataset(
         {k: ("inclination", [float(row[k]) for row in rows]) for k in names},
@@ -226,7 +228,7 @@ def estimate(quick: bool, cobble: Cobble, unknowns: tuple[str, ...], count: int)
     mixed = "m, m/s, 1, rad/s (states), 1 (restitution, friction), then of the other unknowns"
     units = dict.fromkeys(("fit", "error", "fit_sigma", "truth", "other_sigma"), mixed)
     units |= {"nees": "1", "misfit": "1", "contact_time": "s"} | dict.fromkeys(names, "1")
-    result = described(result, units=units, names={"nees": "normalised error squared"})
+    result = describe(result, units=units, names={"nees": "normalised error squared"})
     summary = {
         "pixel_sigma": PIXEL,
         "cameras": f"scenario {SCENARIO}",
@@ -256,7 +258,7 @@ def modes(
 def _judge(result: xr.Dataset, case: Case) -> dict[str, Any]:
     """How the fits of the nominal case ended, and how often their intervals hold the truth: of the best mode, and
     of any that fits alike."""
-    told = _told(case.theta.size, result.sizes["unknown"])
+    told = _is_informative(case.theta.size, result.sizes["unknown"])
     count = int(np.asarray(case.seen).sum()) * 2
     limit, ellipsoid = count + 6 * np.sqrt(2 * count), chi2.ppf(0.95, len(told))
     fits = [

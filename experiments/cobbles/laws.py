@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from difsim.contact import Hooke, Newton, TangentialSpring
-from difsim.dynamics import Calibrated, CompliantPair, HardPair, SmoothPair
+from difsim.dynamics import CalibratedNormal, CompliantPair, HardPair, SmoothPair
 from difsim.dynamics.pair import AbstractPairLaw
 from experiments.cobbles.paper import COMPLIANCE, MASS
 
@@ -29,7 +29,7 @@ def smooth(restitution, friction, step) -> SmoothPair:
     (Fig. 4), which fits a contact of some 2 ms; its own estimate, 0.3 ms, is for far stiffer rock.
     """
     across = TangentialSpring(friction, ACROSS * STIFFNESS)
-    return SmoothPair(Calibrated(restitution, Hooke(STIFFNESS)), across, LAG * CONTACT, step)
+    return SmoothPair(CalibratedNormal(restitution, Hooke(STIFFNESS)), across, LAG * CONTACT, step)
 
 
 def compliant(restitution, friction, step) -> CompliantPair:

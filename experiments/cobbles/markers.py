@@ -6,7 +6,7 @@ from jaxtyping import Float
 from experiments.cobbles.paper_estimation import MARKERS
 
 
-def chosen(vertices: Float[np.ndarray, "V 3"], count: int = MARKERS) -> Float[np.ndarray, "count 3"]:
+def choose(vertices: Float[np.ndarray, "V 3"], count: int = MARKERS) -> Float[np.ndarray, "count 3"]:
     """`count` vertices far from each other: the furthest from the centre, then always the one furthest from those
     that are taken. The paper takes vertices of its mesh too, and does not say which."""
     taken = [int(np.argmax(np.linalg.norm(vertices, axis=1)))]

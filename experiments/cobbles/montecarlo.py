@@ -29,14 +29,14 @@ from experiments.cobbles.arcs import (
     to_state,
     to_vector,
 )
-from experiments.cobbles.cameras import half_widths, miscalibrated, scenario
+from experiments.cobbles.cameras import half_widths, miscalibrate, scenario
 from experiments.cobbles.laws import hard
-from experiments.cobbles.markers import chosen
-from experiments.cobbles.nominal import released
+from experiments.cobbles.markers import choose
+from experiments.cobbles.nominal import release
 from experiments.cobbles.paper import FRICTION, INCLINATION, RESTITUTION
 from experiments.cobbles.paper_estimation import ACCELERATION, ARCS, BOX, EPOCHS, INERTIA_ERROR, MASS_ERROR
 from experiments.cobbles.stones import Cobble, stone
-from experiments.cobbles.through import View, facing, hidden
+from experiments.cobbles.through import View, is_facing, is_hidden
 from inversion import map_batched
 
 STARTS = 4  # at most, from one guess after another
@@ -81,9 +81,9 @@ def times(arc: int) -> np.ndarray:
 
 def world(which: int, cobble: Cobble) -> World:
     """The truth as scenario `which` sees it: the nominal collision of two equal cobbles with the same markers."""
-    body, markers, rig = stone(cobble), chosen(cobble.mesh.vertices), scenario(which)
+    body, markers, rig = stone(cobble), choose(cobble.mesh.vertices), scenario(which)
     pair = Pair(body, body, hard(RESTITUTION, FRICTION, None))
-    found = simulate(pair, released(INCLINATION), np.array([ARCS[0][0], ARCS[1][0]]))
+    found = simulate(pair, release(INCLINATION), np.array([ARCS[0][0], ARCS[1][0]]))
     both = (found.states.first, found.states.second)
     states = tuple(jnp.stack([to_vector(jax.tree.map(lambda x, a=a: x[a], s)) for s in both]) for a in (0, 1))
     view = View(rig, np.stack([markers, markers]))
@@ -91,7 +91,7 @@ def world(which: int, cobble: Cobble) -> World:
     @jax.jit
     def see(xs, t):
         path = PairState(*(coast(body.body, to_state(x), t) for x in xs))
-        return facing(view, path) & ~hidden(body, view, path)
+        return is_facing(view, path) & ~is_hidden(body, view, path)
 
     known = Known(rig, body.body, markers)
     return World((known, known), states, tuple(see(states[arc], jnp.asarray(times(arc))) for arc in (0, 1)))
@@ -128,7 +128,7 @@ class Sample(eqx.Module):
         return jnp.all(ended & (self.residual <= ACCEPTABLE), axis=(-2, -1))
 
 
-def spread(known: Known, d: Disturbances) -> Known:
+def standard_deviations(known: Known, d: Disturbances) -> Known:
     """Standard deviations of the errors of `known`, number by number, in its own structure."""
     widths = jax.tree.map(lambda w: d.calibration * w / jnp.sqrt(3.0), half_widths(known.rig))  # of a uniform
     inertia = d.inertia * jnp.max(jnp.diag(known.body.inertia)) * jnp.eye(3)
@@ -144,7 +144,7 @@ def mistaken(known: Known, rig, d: Disturbances, key: Array) -> Known:
     """What a fit takes as known of a body: the common, mistaken cameras, and markers, mass and moments in
     error."""
     mass, inertia, marker = jax.random.split(key, 3)
-    s = spread(known, d)
+    s = standard_deviations(known, d)
     body = RigidBody(
         known.body.mass + s.body.mass * jax.random.normal(mass),
         known.body.inertia + s.body.inertia * jax.random.normal(inertia, (3, 3)),
@@ -152,7 +152,7 @@ def mistaken(known: Known, rig, d: Disturbances, key: Array) -> Known:
     return Known(rig, body, known.markers + s.markers * jax.random.normal(marker, s.markers.shape))
 
 
-def considered(fit: ArcFit, problem: ArcProblem) -> tuple[Known, Array]:
+def consider_parameters(fit: ArcFit, problem: ArcProblem) -> tuple[Known, Array]:
     """dx/dc [12, ...] of the estimate by all that is taken as known, and by the random acceleration."""
     none = jnp.zeros((problem.tracks.times.size - 1, 3))
     _, pull = jax.vjp(lambda known, a: problem.residual(fit.x, known, a), problem.known, none)
@@ -162,10 +162,10 @@ def considered(fit: ArcFit, problem: ArcProblem) -> tuple[Known, Array]:
 def covariance(fit: ArcFit, slope: tuple[Known, Array], known: Known, d: Disturbances) -> Array:
     """Covariance [12, 12] of the estimate by the noise of pixels and by all that is considered."""
     push = jnp.broadcast_to(d.acceleration, slope[1].shape[1:])
-    return fit.covariance + _squared(slope[0], spread(known, d)) + _squared(slope[1], push)
+    return fit.covariance + _sum_squares(slope[0], standard_deviations(known, d)) + _sum_squares(slope[1], push)
 
 
-def _squared(tree_s, tree_sigma) -> Array:
+def _sum_squares(tree_s, tree_sigma) -> Array:
     """Σ over leaves of S σ² Sᵀ [12, 12]."""
 
     def one(s, sigma):
@@ -189,7 +189,7 @@ def _distances(error: Array, covariance: Array) -> Array:
 def sample(truth: World, d: Disturbances, key: Array) -> Sample:
     """Disturb, measure, fit four arcs from random guesses in the box of Table 9, and compare with the truth."""
     key, calibration = jax.random.split(key)
-    rig = miscalibrated(truth.known[0].rig, d.calibration, calibration)
+    rig = miscalibrate(truth.known[0].rig, d.calibration, calibration)
     keys = jax.random.split(key, 2)
     known = [mistaken(k, rig, d, key) for k, key in zip(truth.known, keys, strict=True)]
     bodies, worlds = (jax.tree.map(lambda *a: jnp.stack(a), *pair) for pair in (known, truth.known))
@@ -206,7 +206,7 @@ def sample(truth: World, d: Disturbances, key: Array) -> Sample:
             problem = ArcProblem(mine, Tracks(t, pixels, seen), d.pixel, jnp.inf, x, jnp.asarray(BOX[which]))
             starts = jax.random.uniform(guess, (STARTS, 12), minval=-1.0, maxval=1.0)
             fit = fit_arc(problem, starts, ACCEPTABLE / d.pixel)
-            by_known, by_push = considered(fit, problem)
+            by_known, by_push = consider_parameters(fit, problem)
             total = covariance(fit, (by_known, by_push), mine, d)
             error = fit.x - x
             estimated, true = coast(mine.body, to_state(fit.x), t), coast(real.body, to_state(x), t, acceleration)
@@ -247,7 +247,7 @@ def ratio_sigma(estimate, known: list[Known], noise: Array, slopes, d: Disturban
     """Standard deviation of CoR_E: the errors of the cameras are common to all four fits, those of a body to two.
 
     **Arguments:** `estimate`: states [arc][body, 12]; `noise` [arc, body, 12, 12]: their covariances by the noise
-    of pixels; `slopes` [arc][body]: what `considered` gives.
+    of pixels; `slopes` [arc][body]: what `consider_parameters` gives.
     """
     cases = [(arc, body) for arc in (0, 1) for body in (0, 1)]
     by_state, direct = jax.grad(energy_ratio, argnums=(0, 1))(estimate, tuple(k.body for k in known))
@@ -260,7 +260,7 @@ def ratio_sigma(estimate, known: list[Known], noise: Array, slopes, d: Disturban
     }
     add = lambda *trees: jax.tree.map(lambda *leaves: sum(leaves), *trees)  # noqa: E731
     of_body = [add(through[0, b][0], through[1, b][0]) for b in (0, 1)]
-    widths = [spread(k, d) for k in known]
+    widths = [standard_deviations(k, d) for k in known]
     terms = [(add(of_body[0].rig, of_body[1].rig), widths[0].rig)]
     for b in (0, 1):
         terms.append((add(of_body[b].body, direct[b]), widths[b].body))

@@ -7,7 +7,7 @@ from difsim.dynamics import PairState
 from experiments.cobbles.paper import ATTITUDES, POSITIONS, SPEED
 
 
-def released(inclination: float, speed: float = SPEED) -> PairState:
+def release(inclination: float, speed: float = SPEED) -> PairState:
     """Table 4: both with `speed` m/s at `inclination` α deg to the line of centres (x), towards each other along
     it, across it together, along -y (the paper does not say which way; it changes the place only); no spin.
 
@@ -22,7 +22,7 @@ def released(inclination: float, speed: float = SPEED) -> PairState:
     return PairState(first, second)
 
 
-def tumbled(count: int, seed: int) -> PairState:
+def release_tumbled(count: int, seed: int) -> PairState:
     """`count` frontal releases (α = 0) of stones that are turned at random: a batch."""
     rng = np.random.default_rng(seed)
     turns = rng.standard_normal((2, count, 4))
@@ -31,6 +31,6 @@ def tumbled(count: int, seed: int) -> PairState:
         RigidState(
             np.tile(one.position, (count, 1)), np.tile(one.velocity, (count, 1)), q, np.tile(one.spin, (count, 1))
         )
-        for one, q in zip((released(0.0).first, released(0.0).second), attitudes, strict=True)
+        for one, q in zip((release(0.0).first, release(0.0).second), attitudes, strict=True)
     )
     return PairState(first, second)

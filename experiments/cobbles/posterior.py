@@ -17,16 +17,16 @@ from jaxtyping import Array, Bool, Float, Int
 
 from experiments import posteriors, ranks
 from experiments.cobbles import paper
-from experiments.cobbles.impact import PIXEL, noise_keys, observed, truth
+from experiments.cobbles.impact import PIXEL, noise_keys, observe, truth
 from experiments.cobbles.through import (
     FRICTION,
     RESTITUTION,
     STATES,
     TIMES,
     Setup,
+    collide,
     columns,
     images,
-    met,
     sensitivity,
 )
 from experiments.corner import corner
@@ -56,11 +56,11 @@ class Pixels(eqx.Module):
 
     def __call__(self, contact: Mapping[str, Array]) -> tuple[dict[str, Array], Bool[Array, ""]]:
         theta = jnp.concatenate([self.states, jnp.stack([contact[name] for name in UNKNOWNS])])
-        path = met(self.known.stone, self.known.law, theta, jnp.asarray(TIMES)).states
-        told = self.of(images(self.known.view, path))
+        path = collide(self.known.stone, self.known.law, theta, jnp.asarray(TIMES)).states
+        told = self.reduce(images(self.known.view, path))
         return {"pixels": told}, jnp.all(jnp.isfinite(told))
 
-    def of(self, pixels: Float[Array, "2 T C M 2"]) -> Float[Array, " kept"]:
+    def reduce(self, pixels: Float[Array, "2 T C M 2"]) -> Float[Array, " kept"]:
         """What the states do not move of all pixels, in standard deviations."""
         reflect = lambda x, mirror: (x - mirror[1] * mirror[0] * (mirror[0] @ x), None)  # noqa: E731
         turned, _ = jax.lax.scan(reflect, jnp.ravel(pixels)[self.at] / PIXEL, (self.mirrors, self.twice))
@@ -76,12 +76,12 @@ def problem(known: Setup, seen: Bool[Array, "2 T C M"], measured: Array, fit: Fl
     at = np.flatnonzero(np.broadcast_to(np.asarray(seen)[..., None], measured.shape))
     moved = sensitivity(known.stone, known.law, theta, jnp.asarray(TIMES))
     by_states = np.asarray(columns(known, jnp.zeros(0), moved))[..., :STATES].reshape(-1, STATES)[at]
-    model = Pixels(known, theta[:STATES], *mirrored(by_states), jnp.asarray(at))
-    data = Observation(np.asarray(model.of(measured)), 1.0, "sigma")
+    model = Pixels(known, theta[:STATES], *reflections(by_states), jnp.asarray(at))
+    data = Observation(np.asarray(model.reduce(measured)), 1.0, "sigma")
     return Problem(UNKNOWNS, model, Observations({"pixels": data}))
 
 
-def mirrored(columns: Float[np.ndarray, "rows n"]) -> tuple[Float[Array, "n rows"], Float[Array, " n"]]:
+def reflections(columns: Float[np.ndarray, "rows n"]) -> tuple[Float[Array, "n rows"], Float[Array, " n"]]:
     """The reflections, one after the other, that turn what the columns span into the first n directions."""
     # Columns differ by many powers of ten; what they span does not depend on their lengths.
     mirrors, twice = np.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="raw")
@@ -100,7 +100,7 @@ def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found
     def posterior(i: int, size: int, method: Importance) -> tuple[Posterior, Float[np.ndarray, "26"]]:
         fits = result.isel(sample=i)
         best = fits["fit"].isel(start=int(fits["misfit"].values.argmin())).values
-        measured, _ = observed(known, case, jnp.asarray(PIXEL), keys[i])
+        measured, _ = observe(known, case, jnp.asarray(PIXEL), keys[i])
         posed = problem(known, case.seen, measured, best)
         at = {name: np.clip(best[k], q.lower, q.upper) for (name, q), k in zip(UNKNOWNS.items(), AT, strict=True)}
         key, shown = jax.random.PRNGKey(i), count == 1
@@ -124,7 +124,7 @@ def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found
 def coverage(several: Sequence[Posterior]) -> dict[str, Any]:
     """Count the posteriors that state intervals, and find the share of these at 95 % that hold the truth."""
     good = [drawn for drawn in several if drawn.fault is None]
-    below = [ranks.below(drawn, TRUTH) for drawn in good]
+    below = [ranks.probability_below(drawn, TRUTH) for drawn in good]
     holds = {name: ranks.holds(np.array([row[name] for row in below])) if good else None for name in TRUTH}
     return {"count": len(several), "with_intervals": len(good), "holds_95": holds}
 

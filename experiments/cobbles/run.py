@@ -77,7 +77,7 @@ def _impact(options: Cobbles, out: Path) -> Found:
     found = impact.estimate(options.quick, options.stone(), options.unknowns, options.fits)
     if not options.posterior:
         return found
-    known = impact.posed(options.quick, options.stone(), ())
+    known = impact.pose(options.quick, options.stone(), ())
     return posterior.with_posterior(
         found, known, options.quick, min(options.posterior, found.data["result"].sizes["sample"])
     )

@@ -49,7 +49,7 @@ def cobble(shape: str, seed: int) -> Cobble:
     mesh that is not closed, or not 2 to 50 cm long.
     """
     if shape == "generated":
-        return Cobble("generated", generated(seed), MASS, INERTIA)
+        return Cobble("generated", generate(seed), MASS, INERTIA)
     if shape == "bennu":
         body = _principal(mesh.load(bennu(), "km"))
         scale = LENGTH / np.ptp(body.vertices, axis=0).max()
@@ -67,7 +67,7 @@ def stone(cobble: Cobble, fineness: int = 80, count: int = 0) -> Stone:
     )
 
 
-def generated(seed: int) -> TriMesh:
+def generate(seed: int) -> TriMesh:
     """An angular stone with hollows: a ball cut by random planes, dented, roughened and stretched.
 
     Star-shaped and concave. Uniform, of the paper's mass, it has exactly the paper's inertia, along its axes: an
@@ -88,7 +88,7 @@ def generated(seed: int) -> TriMesh:
     wanted = np.diag(_second_moments(np.diag(INERTIA))) / MASS
     order = np.argsort(np.argsort(wanted))  # its longest axis becomes the paper's longest
     stretch = np.sqrt(wanted / spread[order])
-    turned = _right_handed(axes[:, order])
+    turned = _make_right_handed(axes[:, order])
     return TriMesh((rough.vertices - rough.centroid) @ turned * stretch, faces)
 
 
@@ -106,11 +106,11 @@ def bennu() -> Path:
 def _principal(body: TriMesh) -> TriMesh:
     """About the centre of mass and along the principal axes, moments falling from x to z as in Table 1."""
     moments, axes = np.linalg.eigh(body.inertia(1.0))
-    axes = _right_handed(axes[:, np.argsort(-moments)])
+    axes = _make_right_handed(axes[:, np.argsort(-moments)])
     return TriMesh((body.vertices - body.centroid) @ axes, body.faces)
 
 
-def _right_handed(axes: np.ndarray) -> np.ndarray:
+def _make_right_handed(axes: np.ndarray) -> np.ndarray:
     """Columns that make a rotation, each along +: an eigenvector's sign is the solver's choice."""
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), range(3)])
     axes = axes * signs

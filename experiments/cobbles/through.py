@@ -24,7 +24,7 @@ from experiments.cobbles import paper
 from experiments.cobbles.arcs import AbstractPixels, images_along, to_state, visible_along
 from experiments.cobbles.cameras import Rig, half_widths
 from experiments.cobbles.laws import STIFFNESS, hard
-from experiments.cobbles.occlusion import in_the_way
+from experiments.cobbles.occlusion import is_occluded
 from experiments.cobbles.paper_estimation import MARKER_NOISE
 
 TIMES = np.linspace(0.0, paper.DURATION, 51)  # s: one in 0.05 s as in the paper's arcs
@@ -69,7 +69,7 @@ class Setup(eqx.Module):
     centre: Float[Array, " k"] = quantity("", "mean of the prior of θ")
     width: Float[Array, " k"] = quantity("", "its standard deviation, infinite without a prior", is_finite=False)
 
-    def off(self, errors: Float[Array, " n"]) -> View:
+    def perturb(self, errors: Float[Array, " n"]) -> View:
         """The view with `errors`, in standard deviations, of what is unknown of it."""
         flat, unravel = ravel_pytree(self.view)
         at = np.array(self.loose, int)
@@ -98,7 +98,7 @@ def setup(stone: Stone, rig: Rig, markers: Float[np.ndarray, "2 M 3"], unknowns:
     return Setup(stone, view, spread, loose, compliant, np.append(centre, mean), np.append(width, sigma))
 
 
-def met(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Solution:
+def collide(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Solution:
     """How two such stones meet."""
     state = PairState(to_state(theta[:12]), to_state(theta[12:24]))
     return simulate(Pair(stone, stone, law(theta)), state, times, until=MaxImpacts(2), throw=False)
@@ -111,16 +111,16 @@ def images(view: View, path: PairState) -> Float[Array, "2 T C M 2"]:
     )
 
 
-def facing(view: View, path: PairState) -> Bool[Array, "2 T C M"]:
+def is_facing(view: View, path: PairState) -> Bool[Array, "2 T C M"]:
     """Which markers are in the image and on the near side of their body."""
     ways = zip(view.markers, (path.first, path.second), strict=True)
     return jnp.stack([visible_along(view.rig, markers, way) for markers, way in ways])
 
 
-def hidden(stone: Stone, view: View, path: PairState) -> Bool[Array, "2 T C M"]:
+def is_hidden(stone: Stone, view: View, path: PairState) -> Bool[Array, "2 T C M"]:
     """Which markers are behind the other stone."""
     ways = zip(view.markers, (path.first, path.second), (path.second, path.first), strict=True)
-    return jnp.stack([in_the_way(stone, view.rig, *way) for way in ways])
+    return jnp.stack([is_occluded(stone, view.rig, *way) for way in ways])
 
 
 class Sensitivity(eqx.Module):
@@ -139,25 +139,25 @@ class Sensitivity(eqx.Module):
 def sensitivity(stone: Stone, law: Law, theta: Float[Array, " k"], times: Float[Array, " T"]) -> Sensitivity:
     """The motion through the impact, and its derivatives."""
 
-    def flown(theta):
-        found = met(stone, law, theta, times)
+    def fly(theta):
+        found = collide(stone, law, theta, times)
         met_so = found.impacts
         return (found.states, met_so.energy_restitution), (met_so.time, met_so.count)
 
-    def pushed(direction):
-        value, slope, rest = jax.jvp(flown, (theta,), (direction,), has_aux=True)
+    def push(direction):
+        value, slope, rest = jax.jvp(fly, (theta,), (direction,), has_aux=True)
         return slope, (value, rest)
 
     directions = jnp.eye(theta.size, dtype=theta.dtype)
-    (by_theta, ratio_by_theta), ((path, ratio), rest) = jax.vmap(pushed, out_axes=(0, None))(directions)
+    (by_theta, ratio_by_theta), ((path, ratio), rest) = jax.vmap(push, out_axes=(0, None))(directions)
     return Sensitivity(path, by_theta, ratio, ratio_by_theta, *rest)
 
 
 def columns(known: Setup, errors: Float[Array, " n"], moved: Sensitivity) -> Float[Array, "2 T C M 2 k + n"]:
     """Derivatives of the pixels by θ and by the errors of the view."""
-    view = known.off(errors)
+    view = known.perturb(errors)
     by_theta = jax.vmap(lambda d: jax.jvp(lambda path: images(view, path), (moved.path,), (d,))[1])(moved.by_theta)
-    by_errors = jax.jacfwd(lambda errors: images(known.off(errors), moved.path))(errors)
+    by_errors = jax.jacfwd(lambda errors: images(known.perturb(errors), moved.path))(errors)
     return jnp.concatenate([jnp.moveaxis(by_theta, 0, -1), by_errors], axis=-1)
 
 
@@ -206,7 +206,9 @@ class ThroughImpact(AbstractPixels):
 
     def residual_at(self, s: Float[Array, "k + n"]) -> Float[Array, " rows"]:
         theta, errors = self.physical(s)
-        pixels = images(self.known.off(errors), met(self.known.stone, self.known.law, theta, self.times).states)
+        pixels = images(
+            self.known.perturb(errors), collide(self.known.stone, self.known.law, theta, self.times).states
+        )
         error = jnp.where(self.seen[..., None], (pixels - self.measured) / self.sigma, 0.0)
         return jnp.concatenate([error.ravel(), self.known.prior(theta, errors)])
 

@@ -132,7 +132,7 @@ def read_tracks(path: str | PathLike, experiment: Experiment) -> dict[str, tuple
         for body in experiment.bodies
     }
     longest = max(track.times.size for pair in found.values() for track in pair)
-    return {body: tuple(_padded(track, longest) for track in pair) for body, pair in found.items()}
+    return {body: tuple(_pad(track, longest) for track in pair) for body, pair in found.items()}
 
 
 def _read_table(path: str | PathLike) -> pd.DataFrame:
@@ -186,7 +186,7 @@ def _find_faults(table: pd.DataFrame, experiment: Experiment) -> pd.Series:
 
 def _tracks(path, rows: pd.DataFrame, body: str, arc: tuple[float, float], experiment: Experiment) -> Tracks:
     """Rows of one body on one arc, as arrays."""
-    inside = rows[rows.time_s.between(*arc)]
+    inside = rows[rows.time_s.from_materials(*arc)]
     if inside.empty:
         span = "it has none" if rows.empty else f"they run from {rows.time_s.min():g} to {rows.time_s.max():g} s"
         raise ValueError(
@@ -201,7 +201,7 @@ def _tracks(path, rows: pd.DataFrame, body: str, arc: tuple[float, float], exper
     return Tracks(times, pixels, jnp.asarray(seen))
 
 
-def _padded(tracks: Tracks, length: int) -> Tracks:
+def _pad(tracks: Tracks, length: int) -> Tracks:
     """The same tracks with the last time again and again, and nothing seen: one length, one compilation."""
     more = length - tracks.times.size
     pad = lambda leaf, mode: jnp.pad(leaf, [(0, more)] + [(0, 0)] * (leaf.ndim - 1), mode)  # noqa: E731

@@ -9,9 +9,9 @@ import xarray as xr
 
 from difsim import Courant, allocate, run
 from experiments.column.heap import Heap
-from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, released
+from experiments.column.scene import FRICTION, GRAVITY, ROLLING, Column, release
 from experiments.geometry import spheres
-from experiments.variables import described
+from experiments.variables import describe
 from inversion.progress import Bar
 
 ASPECTS = (0.7, 1.4, 2.8, 5.6)
@@ -25,7 +25,9 @@ COURANT = 0.7
 ROOM = 3.5  # of the lists: the floor gets more and more neighbours, and each larger list costs a compilation
 
 
-def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling: float = ROLLING) -> xr.Dataset:
+def collapse_column(
+    column: Column, folder: Path, friction: float = FRICTION, rolling: float = ROLLING
+) -> xr.Dataset:
     """Take the drum away; a run that was interrupted goes on from its checkpoint in `folder`.
 
     **Returns:** places at all times, what the heap is like at the end, and before.
@@ -33,14 +35,14 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     name = f"a = {column.aspect:g}, {column.count} grains, friction {friction:g}, rolling {rolling:g}"
     with Bar(f"{name}: settling") as bar:
         bed = column.bed(lambda _, unrest: bar.note(f"unrest {unrest:.1e}"))
-    grains, state = released(bed, friction, rolling)
+    grains, state = release(bed, friction, rolling)
     times = np.linspace(0.0, FALLS * np.sqrt(bed.figures.height / GRAVITY) + AND, FRAMES)
     kept = folder / f"{name.replace(' = ', '').replace(', ', '_').replace(' ', '')}.checkpoint"
     with Bar(name, FRAMES) as bar:
         solver, watch = Courant(COURANT, neighbours=allocate(grains, state, slack=ROOM)), lambda _: bar.advance()
         ended = run(grains, state, times, solver=solver, checkpoint=kept, watch=watch)
     radius = np.asarray(grains.radius)
-    before, after = (Heap.of(ended.states.position[i], radius) for i in (0, -1))
+    before, after = (Heap.measure(ended.states.position[i], radius) for i in (0, -1))
     last = jax.tree.map(lambda x: jnp.asarray(x[-1]), ended.states)
     energy = {k: float(v) for k, v in grains.energy(ended.times[-1], last).items()}
     fall = float(grains.mass @ (ended.states.position[0, 2] - ended.states.position[-1, 2])) * GRAVITY
@@ -75,7 +77,7 @@ def collapsed(column: Column, folder: Path, friction: float = FRICTION, rolling:
     )
     jax.clear_caches()  # the programs are of this number of grains: those of eight columns take 4 GB
     names = {"before": "height of the column before it falls", "height": "height of the heap", "r": "radius"}
-    return described(result, "origin on the floor in the column's axis, z up", names=names)
+    return describe(result, "origin on the floor in the column's axis, z up", names=names)
 
 
 def lube(aspect: np.ndarray) -> np.ndarray:

@@ -24,7 +24,9 @@ class Heap(NamedTuple):
     slope: float
 
     @classmethod
-    def of(cls, position: Float[np.ndarray, "3 n"], radius: Float[np.ndarray, " n"], rings: int = 150) -> "Heap":
+    def measure(
+        cls, position: Float[np.ndarray, "3 n"], radius: Float[np.ndarray, " n"], rings: int = 150
+    ) -> "Heap":
         """Heights are volumes of grains over the area of a ring, with a solid fraction of 0.6.
 
         The grains are moved so that their centre of mass is on the axis. **Raises:** ValueError where no ring, or

@@ -8,7 +8,7 @@ from typing import Literal
 import xarray as xr
 
 from experiments.column import pictures
-from experiments.column.collapse import ASPECTS, FRICTIONS, REPOSE, collapsed, exponents, lube
+from experiments.column.collapse import ASPECTS, FRICTIONS, REPOSE, collapse_column, exponents, lube
 from experiments.column.scene import Column
 from experiments.harness import Found, Study
 from inversion.sweeps import compute_parts
@@ -40,7 +40,7 @@ def _collapse(options: ColumnStudy, out: Path) -> Found:
     count = QUICK_COUNT if options.quick else options.grains
     counts = [n for n in (count // COARSER, count) if n >= QUICK_COUNT]
     cases = [Column(a, n) for n in counts for a in aspects]
-    tasks = {f"{c.count}_{c.aspect:g}": partial(collapsed, c, out.resolve()) for c in cases}
+    tasks = {f"{c.count}_{c.aspect:g}": partial(collapse_column, c, out.resolve()) for c in cases}
     made = compute_parts(tasks, executor=options.executor, progress="columns")
     found = {n: [made[f"{n}_{a:g}"] for a in aspects] for n in counts}
     summary = {
@@ -58,7 +58,7 @@ def _collapse(options: ColumnStudy, out: Path) -> Found:
 def _repose(options: ColumnStudy, out: Path) -> Found:
     cases = QUICK_FRICTIONS if options.quick else FRICTIONS
     column = Column(REPOSE, QUICK_COUNT if options.quick else options.grains)
-    tasks = {f"{f:g}_{r:g}": partial(collapsed, column, out.resolve(), f, r) for f, r in cases}
+    tasks = {f"{f:g}_{r:g}": partial(collapse_column, column, out.resolve(), f, r) for f, r in cases}
     results = list(compute_parts(tasks, executor=options.executor, progress="columns").values())
     figures = {"repose": pictures.draw_repose(results)}
     return Found({"heaps": [r.attrs for r in results]}, _tree(results), figures)

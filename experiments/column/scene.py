@@ -56,7 +56,7 @@ def law(friction: float = FRICTION, rolling: float = 0.0) -> HertzMindlin:
     return HertzMindlin(MODULUS, POISSON, RESTITUTION, friction, resistance)
 
 
-def released(bed: Bed, friction: float = FRICTION, rolling: float = ROLLING) -> tuple[Grains, GrainsState]:
+def release(bed: Bed, friction: float = FRICTION, rolling: float = ROLLING) -> tuple[Grains, GrainsState]:
     """The grains without the drum, of another friction and rolling resistance C/R, and their state."""
     lever = rolling * float(np.mean(bed.grains.radius))
     grains = Grains(law(friction, lever), bed.grains.radius, DENSITY, bed.grains.gravity, bed.grains.walls[:1])

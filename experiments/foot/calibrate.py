@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from difsim.session import CACHE
-from experiments.foot.calibration import TABLE, UNKNOWNS, fitted, told, unseen
-from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fallen, results, throws
+from experiments.foot.calibration import TABLE, UNKNOWNS, cross_validate, energy_by_law, fit_factors
+from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fall_by_law, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
 from experiments.harness import Found
 from experiments.records import provenance, write_json
@@ -39,7 +39,7 @@ def calibrate(out: Path, width: float, executor: Executor | None, seed: int = 0,
     found = results(wanted, CACHE / "foot", until, executor)
     rows, points = found[:COUNT], points_of(wanted[:COUNT], found)  # the design comes first
     taken, work = columns(rows)
-    factors = fitted(taken, work)
+    factors = fit_factors(taken, work)
     sigma = errors(factors, wanted, found)
     named = dict(zip(("bearing", "inertia"), factors.tolist(), strict=True))
     table = {
@@ -70,7 +70,7 @@ def calibrate(out: Path, width: float, executor: Executor | None, seed: int = 0,
     summary = {
         "factors": named,
         "sigma": sigma,
-        "others": others(points, rows),
+        "others": compare_alternatives(points, rows),
         "rms_ln_of_law_over_grains_way": dict(
             zip(("as it stands", "calibrated"), np.sqrt(np.mean(off**2, axis=0)).tolist(), strict=True)
         ),
@@ -97,7 +97,7 @@ def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) ->
     of the first touch changes; what half the `speed`, half the `load`, a narrower drum (`width`) and, in
     that, finer grains (`diameter`) change; `total` but for `beds`."""
     ratio = {
-        one.key: float(np.log(row["lost"] / told(np.array(row["work"]), factors)))
+        one.key: float(np.log(row["lost"] / energy_by_law(np.array(row["work"]), factors)))
         for one, row in zip(wanted, found, strict=True)
     }
 
@@ -107,27 +107,29 @@ def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) ->
 
     taken, work = columns(found[:COUNT])
     parts = {
-        "soil": _rms(unseen(taken, work)),
-        "surface": _rms(np.log(told(work, below(found[:COUNT])) / told(work, factors))),
+        "soil": _rms(cross_validate(taken, work)),
+        "surface": _rms(
+            np.log(energy_by_law(work, factors_below_surface(found[:COUNT])) / energy_by_law(work, factors))
+        ),
         **{why: change(why) for why in ("speed", "load", "width", "diameter")},
     }
     again = [ratio[one.key] for one in wanted if one.why == "again"]
     return parts | {"beds": float(np.std(again, ddof=1)), "total": float(np.linalg.norm([*parts.values()]))}
 
 
-def below(rows: Rows) -> Float[np.ndarray, "2"]:
+def factors_below_surface(rows: Rows) -> Float[np.ndarray, "2"]:
     """The factors from what happens below the mean surface."""
     part = np.array([row["below"] for row in rows if row["below"] is not None])
-    return fitted(part[:, 0], part[:, 1:])
+    return fit_factors(part[:, 0], part[:, 1:])
 
 
-def others(points: Float[np.ndarray, "k 5"], rows: Rows) -> dict[str, Any]:
+def compare_alternatives(points: Float[np.ndarray, "k 5"], rows: Rows) -> dict[str, Any]:
     """What else was tried: the law as it stands or with one factor; a factor that is a response surface over the
     unknowns, alone and on top of the two; and the two factors from below the mean surface only."""
     taken, work = columns(rows)
     x = np.where(LOGARITHMIC, np.log(points), points)
     whole = np.log(taken / work.sum(axis=1))
-    rest = np.log(taken / told(work, fitted(taken, work)))
+    rest = np.log(taken / energy_by_law(work, fit_factors(taken, work)))
     surface = response_surface(jnp.asarray(x), jnp.asarray(np.stack([whole, rest], axis=1)))
     count = len(whole)
     return {
@@ -135,14 +137,14 @@ def others(points: Float[np.ndarray, "k 5"], rows: Rows) -> dict[str, Any]:
         "error_of_one_factor": float(np.std(whole, ddof=1)) * (count / (count - 1)) ** 0.5,
         "error_of_a_surface": float(surface.error[0]),
         "error_of_a_surface_on_two_factors": float(surface.error[1]),
-        "factors_below_the_surface": below(rows).tolist(),
+        "factors_below_the_surface": factors_below_surface(rows).tolist(),
         "factors_without_each": _range(taken, work),
     }
 
 
 def _range(taken: np.ndarray, work: np.ndarray) -> list[list[float]]:
     """The least and the greatest of the two factors where one soil is left out."""
-    each = np.array([fitted(np.delete(taken, i), np.delete(work, i, axis=0)) for i in range(len(taken))])
+    each = np.array([fit_factors(np.delete(taken, i), np.delete(work, i, axis=0)) for i in range(len(taken))])
     return [each.min(axis=0).tolist(), each.max(axis=0).tolist()]
 
 
@@ -154,7 +156,7 @@ def _way(one: Throw, row: dict[str, Any], factors: np.ndarray, until: float) -> 
     """How far the calibrated law lets that sole come, m."""
     ground = ground_of(one.soil, row["thickness"])
     bearing, inertia = jnp.asarray(factors)
-    return float(fallen(one, replace(ground, bearing_factor=bearing, inertia_factor=inertia), until)[0][-1])
+    return float(fall_by_law(one, replace(ground, bearing_factor=bearing, inertia_factor=inertia), until)[0][-1])
 
 
 def draw(points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarray) -> Figure:
@@ -166,29 +168,29 @@ def draw(points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarr
     figure = Figure(figsize=(10, 6), layout="constrained")
     first, *axes = figure.subplots(2, 3).ravel()
     first.scatter(work.sum(axis=1) / taken, points[:, 1], s=20, facecolors="none", edgecolors=colours)
-    first.scatter(told(work, factors) / taken, points[:, 1], s=20, c=colours)
+    first.scatter(energy_by_law(work, factors) / taken, points[:, 1], s=20, c=colours)
     first.axvline(1.0, color=GREY, linewidth=0.8)
     first.set(xscale="log", yscale="log", xlabel="law over grains", ylabel=LABELS[1])
     first.set_title("Hollow: the law as it stands\nfull: with two factors")
-    off = _off(design, factors)
+    off = _deviations(design, factors)
     for i, (ax, label) in enumerate(zip(axes, LABELS, strict=True)):
-        _by(ax, points[:, i], off, colours, LOGARITHMIC[i])
+        _scatter(ax, points[:, i], off, colours, LOGARITHMIC[i])
         ax.set(xlabel=label, ylabel="grains over law with factors")
     for friction, c in colour.items():
         axes[0].plot([], [], "o", color=c, markersize=4, label=f"friction {friction:g}")
     axes[0].plot([], [], "x", color=BLACK, markersize=5, label="one soil, again")
     again = [row for one, row in zip(wanted, found, strict=True) if one.why == "again"]
-    axes[0].plot([row["thickness"] for row in again], _off(again, factors), "x", color=BLACK, markersize=5)
+    axes[0].plot([row["thickness"] for row in again], _deviations(again, factors), "x", color=BLACK, markersize=5)
     axes[0].legend(frameon=False, fontsize=8)
     return figure
 
 
-def _off(rows: Rows, factors: np.ndarray) -> np.ndarray:
+def _deviations(rows: Rows, factors: np.ndarray) -> np.ndarray:
     taken, work = columns(rows)
-    return taken / told(work, factors)
+    return taken / energy_by_law(work, factors)
 
 
-def _by(ax: Axes, x: np.ndarray, off: np.ndarray, colours: list[str], logarithmic: bool) -> None:
+def _scatter(ax: Axes, x: np.ndarray, off: np.ndarray, colours: list[str], logarithmic: bool) -> None:
     ax.scatter(x, off, s=20, c=colours)
     ax.axhline(1.0, color=GREY, linewidth=0.8)
     ax.set(yscale="log", xscale="log" if logarithmic else "linear")

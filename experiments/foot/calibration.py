@@ -36,33 +36,36 @@ class Calibration(eqx.Module):
         off = jnp.exp(error)
         return {"bearing_factor": off * self.bearing, "inertia_factor": off * self.inertia}
 
-    def outside(self, p: Mapping[str, Any]) -> list[str]:
+    def list_uncalibrated(self, p: Mapping[str, Any]) -> list[str]:
         """Which of the unknowns were not calibrated. On the host."""
         ends = zip(UNKNOWNS, self.low, self.high, strict=True)
         return [name for name, low, high in ends if not low <= p[name] <= high]
 
 
-def told(work: Float[np.ndarray, "*k 3"], factors: Float[np.ndarray, "2"]) -> Float[np.ndarray, "*k"]:
+def energy_by_law(work: Float[np.ndarray, "*k 3"], factors: Float[np.ndarray, "2"]) -> Float[np.ndarray, "*k"]:
     """J/m² that the law with these factors takes from soles, by the `work` of its bearing, its inertia and its
     viscosity, which has no factor."""
     return work[..., :2] @ factors + work[..., 2]
 
 
-def fitted(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "2"]:
+def fit_factors(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "2"]:
     """The factors on bearing and inertia with which the law takes what soles have `lost` to grains, J/m², on the
     same ways at the same speeds: least squares of ln. Neither is less than a thousandth."""
 
-    def off(logs):
-        return np.log(told(work, np.exp(logs)) / lost)
+    def log_errors(logs):
+        return np.log(energy_by_law(work, np.exp(logs)) / lost)
 
-    return np.exp(least_squares(off, np.zeros(2), bounds=(-LEAST, LEAST)).x)
+    return np.exp(least_squares(log_errors, np.zeros(2), bounds=(-LEAST, LEAST)).x)
 
 
-def unseen(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, " k"]:
+def cross_validate(lost: Float[np.ndarray, " k"], work: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, " k"]:
     """ln of what each sole lost over what the law with factors from all others takes."""
     others = [np.arange(len(lost)) != i for i in range(len(lost))]
     return np.array(
-        [np.log(lost[i] / told(work[i], fitted(lost[rest], work[rest]))) for i, rest in enumerate(others)]
+        [
+            np.log(lost[i] / energy_by_law(work[i], fit_factors(lost[rest], work[rest])))
+            for i, rest in enumerate(others)
+        ]
     )
 
 

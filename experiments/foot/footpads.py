@@ -17,10 +17,10 @@ from difsim.beds.specification import Bed
 from difsim.contact import Regolith
 from difsim.stepping.marching import NeighbourList
 from difsim.typing import Scalar
-from experiments.foot.grains import LONGEST, SKIN, above, throw
+from experiments.foot.grains import LONGEST, SKIN, place_above, throw
 from experiments.foot.scene import GRAVITY, RADIUS, law
-from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, design, ground_of, poured, turned_into
-from experiments.foot.thrown import law_fall
+from experiments.foot.soils import MODULI, OPTIMUM, THICKNESSES, Soil, convert_soil, design, ground_of, pour_bed
+from experiments.foot.throws import law_fall
 from inversion import Checkpoint
 from inversion.sweeps import compute_parts
 
@@ -57,7 +57,7 @@ class Throw(NamedTuple):
 
     @property
     def grains(self) -> tuple[float, float, float, int]:
-        """What is `poured` for it."""
+        """What is `pour_bed` for it."""
         return self.diameter, self.soil.thickness, self.width, self.bed
 
     def twin(self, design: "Throw") -> "Throw":
@@ -91,7 +91,7 @@ def _is_soft(one: Throw) -> bool:
 
 
 def results(wanted: list[Throw], folder: Path, until: float, executor: Executor | None) -> list[dict[str, Any]]:
-    """What `judged` says of each throw. What is in `folder` from an earlier run is not thrown again."""
+    """What `summarise` says of each throw. What is in `folder` from an earlier run is not thrown again."""
     kept = Checkpoint(folder, repr((FORM, until, LONGEST, ROOM, LEFT_OUT, GRAVITY)))
     beds = dict.fromkeys(one.grains for one in wanted if one.key not in kept)
     pours = {"_".join(f"{x:g}" for x in grains): partial(_pour, grains) for grains in beds}
@@ -99,11 +99,11 @@ def results(wanted: list[Throw], folder: Path, until: float, executor: Executor 
     first = {one.grains: one for one in reversed(wanted)}
     paths = {one.key: partial(path_of, one, first[one.grains], until) for one in wanted}
     made = compute_parts(paths, kept, executor, progress="throws")
-    return [judged(one, made[one.key], until) for one in wanted]
+    return [summarise(one, made[one.key], until) for one in wanted]
 
 
 def _pour(grains: tuple[float, float, float, int]) -> None:
-    poured(*grains)
+    pour_bed(*grains)
     # XLA takes memory maps for every program, and crashes past 65 530: those that pour serve one bed.
     jax.clear_caches()
 
@@ -115,7 +115,7 @@ def path_of(one: Throw, first: Throw, until: float) -> dict[str, np.ndarray]:
     `unrest` m/s of its grains before; how many `steps`.
     """
     bed, near = _bed(first)
-    soil, unrest = turned_into(bed, ground_of(one.soil, bed.figures.height))
+    soil, unrest = convert_soil(bed, ground_of(one.soil, bed.figures.height))
     deepest = bed.figures.height - LEFT_OUT * one.diameter
     path = throw(soil, one.speed, one.load, one.place, until * one.speed, deepest, near)
     return {name: path[name].values for name in ("time", "penetration", "speed")} | {
@@ -128,12 +128,12 @@ def path_of(one: Throw, first: Throw, until: float) -> dict[str, np.ndarray]:
 @lru_cache
 def _bed(first: Throw) -> tuple[Bed, NeighbourList]:
     """A bed, and the list of the first throw into it, so that all are one program."""
-    bed = poured(*first.grains)
-    soil, _ = turned_into(bed, ground_of(first.soil, bed.figures.height))
-    return bed, allocate(*above(soil, first.speed, first.load), skin=SKIN, slack=ROOM)
+    bed = pour_bed(*first.grains)
+    soil, _ = convert_soil(bed, ground_of(first.soil, bed.figures.height))
+    return bed, allocate(*place_above(soil, first.speed, first.load), skin=SKIN, slack=ROOM)
 
 
-def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
+def summarise(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
     """`way` m from first touch to where `until` of the speed is left (it stands), or as far as it was followed,
     `seconds` and the mean `pressure` Pa on that way; the same by the reduced law. J/m²: what the sole `lost`, and
     the `work` of the law's bearing, inertia and viscosity on the same way at the same speeds; `below`: these
@@ -141,34 +141,34 @@ def judged(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, A
     ground = ground_of(one.soil, float(path["thickness"]))
     penetration, speed = path["penetration"], path["speed"]
     way, below = penetration - penetration[0], penetration > 0
-    depth, falling = fallen(one, ground, until)
+    depth, falling = fall_by_law(one, ground, until)
     part = penetration[below], speed[below]
     return {
         "stands": bool(speed[-1] <= until * one.speed),
         "touches": float(penetration[0]),
         "way": float(way[-1]),
         "seconds": float(path["time"][-1]),
-        "pressure": lost(speed, one.load) / float(way[-1]),
+        "pressure": lost_energy(speed, one.load) / float(way[-1]),
         "law_way": float(depth[-1]),
         "law_seconds": float(np.sum(2 * np.diff(depth) / (falling[1:] + falling[:-1]))),
-        "law_pressure": lost(falling, one.load) / float(depth[-1]),
-        "lost": lost(speed, one.load),
+        "law_pressure": lost_energy(falling, one.load) / float(depth[-1]),
+        "lost": lost_energy(speed, one.load),
         "work": work(way, speed, ground),
-        "below": [lost(part[1], one.load), *work(*part, ground)] if below.sum() > 1 else None,
+        "below": [lost_energy(part[1], one.load), *work(*part, ground)] if below.sum() > 1 else None,
         "thickness": float(path["thickness"]),
         "unrest": float(path["unrest"]),
         "steps": int(path["steps"]),
     }
 
 
-def fallen(one: Throw, ground: Regolith, until: float) -> tuple[np.ndarray, np.ndarray]:
+def fall_by_law(one: Throw, ground: Regolith, until: float) -> tuple[np.ndarray, np.ndarray]:
     """The same sole by the reduced law: depths m, and speeds m/s there."""
     depth, speed = law_fall(one.speed, one.load, ground)
     fast = speed > until * one.speed
     return depth[fast], speed[fast]
 
 
-def lost(speed: np.ndarray, load: float) -> float:
+def lost_energy(speed: np.ndarray, load: float) -> float:
     """Energy over area, J/m², that a sole loses on a way."""
     return float(0.5 * load * (speed[0] ** 2 - speed[-1] ** 2))
 

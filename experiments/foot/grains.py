@@ -27,7 +27,7 @@ from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.stepping.marching import NeighbourList, initialise
 from difsim.stepping.running import resume
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
-from experiments.foot.thrown import FRAME, law_fall, table
+from experiments.foot.throws import FRAME, law_fall, table
 from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
 from inversion.progress import Bar
 
@@ -65,7 +65,7 @@ def recipe(
     )
 
 
-def settled(diameter: float, width: float, cohesion: float, seed: int = 0, ground: Regolith = LAW) -> Bed:
+def settle(diameter: float, width: float, cohesion: float, seed: int = 0, ground: Regolith = LAW) -> Bed:
     """The bed of `recipe` at rest, from the cache where it has been made before."""
     made = recipe(diameter, width, cohesion, seed, ground)
     with Bar(f"{made.count} grains of {100 * diameter:g} cm settle") as bar:
@@ -96,7 +96,7 @@ def throw(
     another throw into this bed, which has room enough: nothing is compiled again.
     **Raises:** RuntimeError for a run that fails.
     """
-    model, state = above(bed, speed, load, place)
+    model, state = place_above(bed, speed, load, place)
     near = allocate(model, state, skin=SKIN) if near is None else near
     progress, rows = initialise(model, state, listed=near), []
     with Bar(f"{speed:g} m/s, {bed.grains.radius.size} grains, speed lost", speed) as bar:
@@ -113,7 +113,7 @@ def throw(
     return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(progress.steps))
 
 
-def above(
+def place_above(
     bed: Bed, speed: float, load: float, place: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[Grains, GrainsState]:
     """The bed and the sole, and the state in which a `throw` begins."""
@@ -125,7 +125,7 @@ def above(
         (*place, lower + 0.5 * THICKNESS), (0.0, 0.0, -speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     )
     model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,), clump_laws=(None,))
-    return model, model.joined(bed.state, (begin,))
+    return model, model.with_clumps(bed.state, (begin,))
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from difsim.declarations import Quantity
 from difsim.stepping.marching import initialise
 from difsim.stepping.running import resume
 from difsim.stepping.solution import failure
-from experiments.foot import calibrate, grains, thrown
+from experiments.foot import calibrate, grains, throws
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.harness import Found, Study
@@ -79,7 +79,7 @@ class FootStudy(Study):
                 f"--depth {self.depth} m must be above 0 and below the layer's {float(LAW.thickness)} m"
             )
 
-    def kept(self, out: Path) -> Checkpoint:
+    def checkpoint(self, out: Path) -> Checkpoint:
         """The pushes or throws that were finished, one by one, with these options."""
         others = "out", "cluster", "keep_checkpoint", "speeds"
         options = {k: v for k, v in asdict(self).items() if k not in others}
@@ -91,9 +91,9 @@ class FootStudy(Study):
         return self.out or Path("results/foot") / stage / dimension
 
 
-def _pushed(options: FootStudy, out: Path) -> Found:
-    foot = Foot.of(options.dimension, options.spacing)
-    kept = options.kept(out)
+def _push(options: FootStudy, out: Path) -> Found:
+    foot = Foot.build(options.dimension, options.spacing)
+    kept = options.checkpoint(out)
     curves = {v: kept.get_or(f"{v}", partial(push, foot, options, v)) for v in options.speeds}
     curves = {v: (found["penetration"], found["force"]) for v, found in curves.items()}
     pairs = {f"{v:g} m/s": [z.tolist(), f.tolist()] for v, (z, f) in curves.items()}
@@ -101,30 +101,30 @@ def _pushed(options: FootStudy, out: Path) -> Found:
     return Found(found, figures={"force": draw(foot, curves)})
 
 
-def _thrown(options: FootStudy, out: Path) -> Found:
-    foot = Foot.of(options.dimension, options.spacing)
-    kept, results = options.kept(out), {}
+def _throw(options: FootStudy, out: Path) -> Found:
+    foot = Foot.build(options.dimension, options.spacing)
+    kept, results = options.checkpoint(out), {}
     for v in options.speeds:
-        throw = partial(thrown.throw, foot, v, options.load, options.softening, options.alpha)
-        results[v] = thrown.kept_or(kept, f"{v}", throw)
-    found = _sizes(foot) | {f"{speed:g} m/s": thrown.judge(result) for speed, result in results.items()}
+        throw = partial(throws.throw, foot, v, options.load, options.softening, options.alpha)
+        results[v] = throws.load_or_make(kept, f"{v}", throw)
+    found = _sizes(foot) | {f"{speed:g} m/s": throws.judge(result) for speed, result in results.items()}
     tables = {f"{v:g}_m_s": result for v, result in results.items()}
-    return Found(found, tables, {"thrown": thrown.draw(results)})
+    return Found(found, tables, {"thrown": throws.draw(results)})
 
 
 def _sizes(foot: Foot) -> dict[str, Any]:
     return {"particles": foot.position.shape[1], "sole_m2": foot.area}
 
 
-def _thrown_at_grains(options: FootStudy, out: Path) -> Found:
-    kept, found, results = options.kept(out), {}, {}
+def _throw_at_grains(options: FootStudy, out: Path) -> Found:
+    kept, found, results = options.checkpoint(out), {}, {}
     for diameter in options.grains:
-        bed = grains.settled(diameter, options.width, options.cohesion)
+        bed = grains.settle(diameter, options.width, options.cohesion)
         found[f"{100 * diameter:g} cm"] = {"grains": bed.grains.radius.size, **bed.figures._asdict()}
         for speed in options.speeds:
             said = f"{100 * diameter:g} cm, {speed:g} m/s"
             throw = partial(grains.throw, bed, speed, options.load)
-            results[said] = thrown.kept_or(kept, f"{diameter}_{speed}", throw)
+            results[said] = throws.load_or_make(kept, f"{diameter}_{speed}", throw)
             found[said] = grains.judge(results[said])
     names = {said: said.replace(", ", "_").replace(" ", "_").replace("/", "_") for said in results}
     tables = {names[k]: v for k, v in results.items()}
@@ -143,9 +143,9 @@ FootStudy.ranges = {
     "cohesion": Quantity("Pa", "cohesion of the soil", ge=0, usual=(0, 1e4)),
 }
 FootStudy.stages = {
-    "push": _pushed,
-    "throw": _thrown,
-    "grains": _thrown_at_grains,
+    "push": _push,
+    "throw": _throw,
+    "grains": _throw_at_grains,
     "calibrate": lambda options, out: calibrate.calibrate(
         out, options.width, options.executor, quick=options.quick
     ),
@@ -157,7 +157,7 @@ def push(foot: Foot, options: FootStudy, speed: float) -> dict[str, np.ndarray]:
     model = foot.model(speed, options.softening, options.alpha)
     footpad = model.tools[-1]
     force = eqx.filter_jit(
-        lambda p: model.force(p.motion, p.neighbours.updated(p.motion.state.position), footpad)[-1]
+        lambda p: model.force(p.motion, p.neighbours.update(p.motion.state.position), footpad)[-1]
     )
     end = (options.depth - foot.penetration(speed, 0.0)) / speed
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]

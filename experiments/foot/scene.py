@@ -62,7 +62,7 @@ class Foot:
     position: Float[np.ndarray, "d n"]
 
     @classmethod
-    def of(cls, dimension: int, spacing: float) -> "Foot":
+    def build(cls, dimension: int, spacing: float) -> "Foot":
         """**Raises:** ValueError for a dimension other than 2 and 3, and fewer than six particles under a sole."""
         if dimension not in SIDE:
             raise ValueError(f"--dimension {dimension} must be 2 or 3")

@@ -55,7 +55,7 @@ def design(count: int, seed: int) -> list[Soil]:
     ]
 
 
-def poured(diameter: float, thickness: float, width: float, seed: int = 0) -> Bed:
+def pour_bed(diameter: float, thickness: float, width: float, seed: int = 0) -> Bed:
     """Dry grains of `diameter` m in a drum `width` m wide, about `thickness` m deep; kept in the cache."""
     made = recipe(diameter, width, 0.0)
     made = replace(
@@ -73,7 +73,7 @@ def ground_of(soil: Soil, thickness: float) -> Regolith:
     return Regolith(thickness, *soil[1:], gravity=GRAVITY)
 
 
-def turned_into(bed: Bed, ground: Regolith) -> tuple[Bed, float]:
+def convert_soil(bed: Bed, ground: Regolith) -> tuple[Bed, float]:
     """The bed with grains of another soil, at rest again, and what is left of motion: the mean speed, m/s.
 
     They are as large and lie as before, so the packing is that of dry grains with a friction of 0.6 whatever the
@@ -87,10 +87,10 @@ def turned_into(bed: Bed, ground: Regolith) -> tuple[Bed, float]:
         bed.grains,
         (ground.grain_modulus, ground.friction, pull_off, ground.bulk_density / packed),
     )
-    run = Settling.of(grains, bed.state, 1.0)
+    run = Settling.from_loose(grains, bed.state, 1.0)
     for _ in range(2):
-        run.under(RELIEVED)
-        run.on(LET)
+        run.set_gravity(RELIEVED)
+        run.advance(LET)
     motion = grains.energy(run.progress.motion.time, run.state)
     unrest = jnp.sqrt(2 * (motion["kinetic"] + motion["rotation"]) / jnp.sum(grains.mass))
     return Bed(grains, run.state, bed.figures), float(unrest)

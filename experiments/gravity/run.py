@@ -17,12 +17,12 @@ from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
 from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
-from difsim.gravity.sampling import outside
+from difsim.gravity.sampling import is_outside
 from difsim.mesh import TriMesh, load
 from difsim.units import G
 from experiments.harness import Found, Study
 from experiments.style import PALE
-from experiments.variables import described
+from experiments.variables import describe
 
 PLANES = (("x", "y"), ("x", "z"), ("y", "z"))
 WHAT = {"acceleration": "|g − g₀| / |g₀|", "potential": "|U − U₀| / |U₀|"}
@@ -47,7 +47,7 @@ def plane_errors(
         places[..., along[0]] += axis[None, :]
         places[..., along[1]] += axis[:, None]
         places = places.reshape(-1, 3)
-        seen = outside(mesh, places)
+        seen = is_outside(mesh, places)
         errors = error_map(fast, exact, places[seen])
         plane = {"axis": axis}
         for what in WHAT:
@@ -116,7 +116,7 @@ def _map(options: GravityStudy, out: Path) -> Found:
         | {"from_centroid": (("plane", "first"), np.stack([plane["axis"] for plane in planes]), {"units": "m"})},
         coords={"plane": ["".join(names) for names in PLANES]},
     )
-    result = described(result, names={what: f"relative error of the {what}" for what in WHAT})
+    result = describe(result, names={what: f"relative error of the {what}" for what in WHAT})
     figure = draw(result, worst, f"{options.mesh.stem}, {title}")
     found = {"greatest_error": worst, "GM_m3_s2": options.GM, "unit": options.unit}
     return Found(found, {"result": result}, {"errors": figure})

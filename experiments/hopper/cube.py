@@ -15,9 +15,9 @@ from difsim.dynamics.hopper import HopperState
 from experiments.geometry import line
 from experiments.harness import Found
 from experiments.hopper import cube_pictures
-from experiments.hopper.observe import LOST, MECHANICAL, lost, mechanical, observe
-from experiments.hopper.scenes import GRAVITY, MASS, Ground, cube, jumping, smooth, thrown
-from experiments.variables import described
+from experiments.hopper.observe import LOST, MECHANICAL, lost_energy, mechanical, observe
+from experiments.hopper.scenes import GRAVITY, MASS, Ground, cube, jumping, smooth, throw_cube
+from experiments.variables import describe
 
 LAWS = {"smooth": smooth, "paper": jumping}
 STILL = (1e-4, 1e-3, 10.0)  # m/s, rad/s, s
@@ -62,7 +62,7 @@ def throw(quick: bool) -> Found:
         ],
         names,
     )
-    result = described(xr.merge([falls, collisions, slides]), "origin on the ground, z up", UNITS, NAMES)
+    result = describe(xr.merge([falls, collisions, slides]), "origin on the ground, z up", UNITS, NAMES)
     summary = {
         "still": dict(zip(("speed_m_s", "spin_rad_s", "hold_s"), STILL, strict=True)),
         "thrown": {law: {t: _judge(falls.sel(law=law, target=t)) for t in GRAVITY} for law in laws},
@@ -80,7 +80,7 @@ def _settle(model: Hopper, state: HopperState, times, still: tuple[float, ...] =
 
 def _fall(model: Hopper, gravity: float, count: int) -> xr.Dataset:
     """A throw until rest: sampled evenly to the end in its first half, and the last 40 % of it in the second."""
-    state = thrown(model)
+    state = throw_cube(model)
     ended = _settle(model, state, np.linspace(0.0, LONGEST, count))
     end = float(ended.times[-1])
     early = np.linspace(0.0, 0.6 * end, count // 2, endpoint=False)
@@ -114,7 +114,7 @@ def _collision(model: Hopper, falls: xr.Dataset, law: str, count: int) -> xr.Dat
     """The first contact of the throw on Phobos, from 10 ms before it to 110 ms after its start."""
     touch = float(falls["touch_time"].sel(law=law, target="phobos"))
     times = np.append(0.0, touch + np.linspace(-0.01, 0.11, count - 1))
-    seen = observe(model, _settle(model, thrown(model), times, NEVER))
+    seen = observe(model, _settle(model, throw_cube(model), times, NEVER))
     after = slice(1, None)
     return xr.Dataset(
         {
@@ -172,7 +172,7 @@ def _judge(fall: xr.Dataset) -> dict:
         "energy_lost_J": float(given),
         # Above the round-off of the solver's tolerance this would be energy from nowhere.
         "largest_rise_of_energy": float(np.diff(total).max() / given),
-        "ledger_error": float(np.abs(total + lost(energy) - total[0]).max() / given),
+        "ledger_error": float(np.abs(total + lost_energy(energy) - total[0]).max() / given),
         "lost_to": {k: float(energy[k][-1] / given) for k in LOST},
     }
 

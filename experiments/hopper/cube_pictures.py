@@ -18,9 +18,9 @@ def draw(result: xr.Dataset) -> dict[str, Figure]:
     """The pictures of Figs 8 (trajectories), 9 (settling above, sliding) and 10 (energy)."""
     return {
         "trajectories": _trajectories(result),
-        "settling": _settling(result),
+        "settling": _draw_settling(result),
         "energy": _energy(result),
-        "sliding": _sliding(result),
+        "sliding": _draw_sliding(result),
     }
 
 
@@ -57,7 +57,7 @@ def _panels(result: xr.Dataset, heading: str) -> tuple[Figure, list[tuple[Axes, 
     return figure, [(ax, result.sel(law=law)) for ax, law in zip(panels, laws, strict=True)]
 
 
-def _settling(result: xr.Dataset) -> Figure:
+def _draw_settling(result: xr.Dataset) -> Figure:
     figure, panels = _panels(result, "Phobos: the settling phase (blue: contact; dotted: what counts as rest)")
     for ax, row in panels:
         fall = row.sel(target="phobos")
@@ -103,7 +103,7 @@ def _energy(result: xr.Dataset) -> Figure:
     return figure
 
 
-def _sliding(result: xr.Dataset) -> Figure:
+def _draw_sliding(result: xr.Dataset) -> Figure:
     figure, panels = _panels(result, "Phobos: sliding speed at the effective point, the cube on its lower corners")
     for ax, row in panels:
         for speed, colour in zip(row["slip_speed"].values, (ORANGE, BLUE, GREEN), strict=True):

@@ -23,11 +23,11 @@ from difsim import Adaptive, Ignore, Outside, Status, simulate
 from difsim.session import CACHE
 from experiments.harness import Found
 from experiments.hopper import ensemble_pictures
-from experiments.hopper.imhotep import World, at_rest, inertia, minerva, regolith, released, world
+from experiments.hopper.imhotep import World, inertia, minerva, regolith, release_at, rest_rule, world
 from experiments.hopper.minerva import LONGEST, START
 from experiments.hopper.observe import posture
 from experiments.hopper.scenes import Ground
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Checkpoint, sweep
 from inversion.smoothed import regression
 
@@ -100,7 +100,7 @@ def release_all(
     for name, (mean, sigma, unit) in INPUTS.items():
         table[name].attrs = {"units": unit or "1", "mean": mean, "sigma": sigma}
     result = xr.merge([table, found]).assign_attrs(shape=shape, ellipse=json.dumps(ellipse))
-    result = described(result, units=UNITS, names=NAMES)
+    result = describe(result, units=UNITS, names=NAMES)
     times = table["settling_time"].values[settled]
     summary = {
         "shape": shape,
@@ -148,7 +148,7 @@ def member(place: World):
         side = jnp.asarray(inertia()[0])
         moments = jnp.stack([side, side, case["axial_moment"]])
         model = minerva(place, case["terrain"], ground, centre, moments)
-        state = released(
+        state = release_at(
             model,
             place,
             jnp.stack([jnp.zeros(()), jnp.zeros(()), case["height"]]),
@@ -160,7 +160,7 @@ def member(place: World):
             state,
             jnp.array([0.0, LONGEST]),
             solver=Adaptive(TOLERANCE, TOLERANCE, max_steps=STEPS),
-            until=(at_rest(), Outside(place.surface.box)),
+            until=(rest_rule(), Outside(place.surface.box)),
             throw=False,
             trust=Ignore(),
         )

@@ -30,8 +30,8 @@ def draw(result: xr.Dataset) -> Figure:
     figure.suptitle(f"{len(status)} releases over Imhotep: {settled.sum()} at rest; {failed or 'none failed'}")
     upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1))
     where, when = upper.subplots(1, 2)
-    _where(where, result.isel(case=settled))
-    _when(when, result["settling_time"].values[settled] / 60)
+    _draw_places(where, result.isel(case=settled))
+    _draw_times(when, result["settling_time"].values[settled] / 60)
     panels = lower.subplots(1, len(UNITS), sharey=True)
     panels[0].invert_yaxis()
     for ax, output in zip(panels, UNITS, strict=True):
@@ -39,7 +39,7 @@ def draw(result: xr.Dataset) -> Figure:
     return figure
 
 
-def _where(ax: Axes, result: xr.Dataset) -> None:
+def _draw_places(ax: Axes, result: xr.Dataset) -> None:
     ellipse = json.loads(result.attrs["ellipse"])
     points = ax.scatter(result["rest_east"], result["rest_north"], 8, result["settling_time"] / 60, cmap="viridis")
     ax.figure.colorbar(points, ax=ax, label="settling time [min]")
@@ -60,7 +60,7 @@ def _where(ax: Axes, result: xr.Dataset) -> None:
     ax.set_aspect("equal", adjustable="datalim")
 
 
-def _when(ax: Axes, minutes: np.ndarray) -> None:
+def _draw_times(ax: Axes, minutes: np.ndarray) -> None:
     ax.hist(minutes, bins=min(40, max(5, len(minutes) // 8)), color=BLUE)
     for q in (5, 50, 95):
         at = np.percentile(minutes, q)

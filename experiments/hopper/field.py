@@ -25,7 +25,7 @@ from difsim.typing import Scalar, Vec3
 from experiments.harness import Found
 from experiments.hopper.field_pictures import draw
 from experiments.hopper.scenes import GRAVITY
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Checkpoint, Gaussian, Observation, Observations, Problem, descend
 from inversion.leastsq import covariance
 
@@ -120,7 +120,7 @@ def recover(out: Path, quick: bool) -> Found:
         progress=True,
     )
     spent = time.process_time() - begun
-    s = problem.scaled(found.values)
+    s = problem.to_prior_scale(found.values)
     spread = covariance(np.asarray(eqx.filter_jit(problem.linearise)(s)))[0] * HEIGHT**2
     maps, at = _maps(np.asarray(true), found.values["ground"], spread)
     over = (at["x"] >= BEGIN) & (at["x"] <= REACH), (at["y"] >= LANES[0]) & (at["y"] <= LANES[-1])
@@ -148,7 +148,7 @@ def recover(out: Path, quick: bool) -> Found:
         coords=at | {"time": ("time", TIMES, {"units": "s"})},
     )
     names = {"true": "true height", "found": "recovered height", "sigma": "standard deviation of the height"}
-    result = described(result, "x along the tracks, y across, z up", units, names)
+    result = describe(result, "x along the tracks, y across, z up", units, names)
     return Found(summary, {"result": result}, {"field": draw(result)})
 
 

@@ -20,9 +20,9 @@ from experiments.geometry import line
 from experiments.harness import Found
 from experiments.hopper import track_pictures
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Bounded, Observation, Observations, Problem, Stops, fit
-from inversion.programs import Programs, in_threads
+from inversion.programs import Programs, map_in_threads
 
 HERE = GRAVITY["67p"]  # m/s²
 FRICTION = 0.5
@@ -67,7 +67,7 @@ class Hop(eqx.Module):
         return {"landing": landed, "time": flight.times[-1]}, jnp.maximum(thrown.status, flight.status)
 
 
-def at_rest() -> RigidState:
+def rest_state() -> RigidState:
     """Flat on the ground, where the smoothed force of four corners carries the weight (from a table of the force)."""
     depths = np.linspace(-3e-3, 3e-4, 20_001)
     contact = cube(HERE).contact.normal
@@ -105,7 +105,7 @@ def problem(target: tuple[float, float] = TARGET, solver: AbstractSolver = SEARC
     """The wheels' momentum that lands at `target` m."""
     unknown = {k: Bounded(-GREATEST, GREATEST, "N m s") for k in GUESS}
     return Problem(
-        unknown, Hop(at_rest(), solver=solver), Observations({"landing": Observation(target, SIGMA, "m")})
+        unknown, Hop(rest_state(), solver=solver), Observations({"landing": Observation(target, SIGMA, "m")})
     )
 
 
@@ -122,7 +122,7 @@ def slopes(inverse: Problem, momenta: np.ndarray) -> tuple[np.ndarray, np.ndarra
         by_momentum = SIGMA * np.asarray(slopes.jacobian) / np.asarray(inverse.scale(inverse.fold(x)))
         return found.predictions["landing"], by_momentum, found.ok
 
-    return tuple(np.asarray(parts) for parts in zip(*in_threads(one, momenta), strict=True))
+    return tuple(np.asarray(parts) for parts in zip(*map_in_threads(one, momenta), strict=True))
 
 
 def validity(momenta: np.ndarray, tolerances: tuple[float, ...]) -> dict[str, list[float]]:
@@ -196,7 +196,7 @@ def search(quick: bool) -> Found:
             "valid": ("momentum", ok),
             "closed_form": ("momentum", np.array([c["distance"] for c in closed]), {"units": "m"}),
             "spin_closed_form": ("momentum", np.array([c["spin"] for c in closed]), {"units": "rad/s"}),
-            "path": (("time", "axis"), flown(thrown, flight), {"units": "m"} | line()),
+            "path": (("time", "axis"), fly_closed_form(thrown, flight), {"units": "m"} | line()),
             "misfit": ("iteration", found.history),
             "misfit_evolution": ("generation", evolved.history),
         },
@@ -210,11 +210,11 @@ def search(quick: bool) -> Found:
         "closed_form": "distance of a rigid cube in closed form",
     }
     units = {"misfit": "1", "misfit_evolution": "1"}
-    result = described(result, "origin on the ground below the cube at rest, z up", units, names)
+    result = describe(result, "origin on the ground below the cube at rest, z up", units, names)
     return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)})
 
 
-def flown(thrown: Solution, flight: Solution) -> np.ndarray:
+def fly_closed_form(thrown: Solution, flight: Solution) -> np.ndarray:
     """Positions [T, 3] m of the flight, in closed form from its start to its end."""
     body = thrown.last.hopper.body
     t = np.linspace(0.0, float(flight.times[-1]), 200)[:, None]

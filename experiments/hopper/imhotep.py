@@ -77,7 +77,7 @@ def regolith() -> Ground:
     return Ground(restitution=0.6, friction=0.6, rolling=5e-3, spin_speed=1e-3)
 
 
-def at_rest() -> AtRest:
+def rest_rule() -> AtRest:
     """Rest: a top of a hop passes in 2 speed/g = 1 s, far less than the hold."""
     return AtRest(speed=1e-4, spin=1e-3, hold=10.0)
 
@@ -92,7 +92,7 @@ def world(shape: str, cache: Path, spacing: float = SPACING) -> World:
     """Imhotep on the analogue of 67P, on SHAP5, or on a file's shape; tables are kept in `cache`."""
     body = shape_of(shape)
     field = lobes_67p() if shape == "analogue" else fast_field_of(coarse_of(body), cache)
-    site = jnp.asarray(_on_the_surface(body))
+    site = jnp.asarray(_surface_point(body))
     surface = Window.from_mesh(body, site, HALF_SIZE, spacing, cache=cache)
     pull = effective(field, site)
     up = -pull / jnp.linalg.norm(pull)
@@ -101,7 +101,7 @@ def world(shape: str, cache: Path, spacing: float = SPACING) -> World:
     return World(field, surface, site, jnp.stack([east, jnp.cross(up, east), up]))
 
 
-def _on_the_surface(body: TriMesh) -> np.ndarray:
+def _surface_point(body: TriMesh) -> np.ndarray:
     """Where the ray through the site leaves the body for good, to 1 mm."""
     lon, lat = np.radians([LONGITUDE, LATITUDE])
     ray = np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
@@ -157,7 +157,7 @@ def minerva(
     )
 
 
-def released(model: Hopper, place: World, local: Array, velocity: Array, spin: Array) -> HopperState:
+def release_at(model: Hopper, place: World, local: Array, velocity: Array, spin: Array) -> HopperState:
     """At `local` [3] m east, north and above the site with `velocity` [3] m/s in the same axes, upright in the
     frame of the comet, which is at its epoch: Q is the identity."""
     body = RigidState(

@@ -19,11 +19,11 @@ from experiments.hopper.track import (
     Estimates,
     Track,
     change,
+    change_state,
     estimate,
-    flown,
+    fly,
     follow,
-    moved,
-    turned,
+    rotation_between,
 )
 from inversion import Bounded, Log, Observation, Observations, Problem, Stops, fit
 from inversion.leastsq import Fit
@@ -60,7 +60,7 @@ class Whole(eqx.Module):
         seen = self.track.seen.attitude.reshape(-1, 4)
         return {
             "position": body.position,
-            "attitude": jax.vmap(turned)(seen, body.attitude),
+            "attitude": jax.vmap(rotation_between)(seen, body.attitude),
             "spin": body.spin,
         }, solution.status
 
@@ -83,17 +83,17 @@ class Arcs(eqx.Module):
         state, after = (jax.tree.map(lambda x, i=i: x[arc + i], self.estimates.states) for i in (0, 1))
         middles = self.estimates.times[arc], self.estimates.times[arc + 1]
         span = jnp.stack([self.track.times[arc, -1], self.track.times[arc + 1, 0]])
-        begun = flown(moved(state, self.estimates.spreads[arc] @ shift), span[0] - middles[0])
+        begun = fly(change_state(state, self.estimates.spreads[arc] @ shift), span[0] - middles[0])
         solution = follow(values, begun, span, *SEARCH)
-        return change(flown(solution.last.body, middles[1] - span[1]), after), solution.status
+        return change(fly(solution.last.body, middles[1] - span[1]), after), solution.status
 
-    def each(self, do, empty):
+    def map(self, do, empty):
         """`do(arc)` of each arc in turn; `empty` of those that are not used."""
         return jax.lax.map(lambda i: jax.lax.cond(self.used[i], do, lambda _: empty, i), jnp.arange(BOUNCES))
 
     def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
         nothing = (jnp.zeros(12), jnp.asarray(int(Status.OK)))
-        missed, statuses = self.each(lambda i: self.miss(values, i, self.shifts[i]), nothing)
+        missed, statuses = self.map(lambda i: self.miss(values, i, self.shifts[i]), nothing)
         return {"miss": missed.ravel()}, jnp.max(statuses)
 
     @eqx.filter_jit
@@ -103,10 +103,10 @@ class Arcs(eqx.Module):
         def arc(i):
             return jax.jacfwd(lambda u: self.miss(values, i, u)[0])(self.shifts[i])
 
-        return self.each(arc, jnp.zeros((12, 12)))
+        return self.map(arc, jnp.zeros((12, 12)))
 
 
-def whole(track: Track, bounces: int, final: bool = False) -> Problem:
+def whole_problem(track: Track, bounces: int, final: bool = False) -> Problem:
     """All samples over so many bounces, or only the last of them."""
     used = np.zeros((BOUNCES + 1, SAMPLES), bool)
     used[: bounces + 1] = True
@@ -121,7 +121,7 @@ def whole(track: Track, bounces: int, final: bool = False) -> Problem:
     return Problem(UNKNOWN, Whole(track, track.times[bounces, -1]), data).hold(KNOWN)
 
 
-def shooting(
+def build_chain(
     track: Track, used: Used, values: Mapping[str, float], shifts: Float[np.ndarray, "flights 12"]
 ) -> tuple[Problem, Chain]:
     """The `used` arcs, linear in their starts about `shifts` and weighed as on the ground of `values`; less those
@@ -137,15 +137,17 @@ def shooting(
 
 
 def fit_final(track: Track, bounces: int, guess, key) -> Fit:
-    return fit(whole(track, bounces, final=True), key=key, guesses=[guess], **ONE)
+    return fit(whole_problem(track, bounces, final=True), key=key, guesses=[guess], **ONE)
 
 
 def fit_whole(track: Track, bounces: int, guess, key) -> Fit:
-    return fit(whole(track, bounces), key=key, guesses=[guess], **ONE)
+    return fit(whole_problem(track, bounces), key=key, guesses=[guess], **ONE)
 
 
 def fit_progressive(track: Track, bounces: int, guess, key) -> Fit:
-    return progressive([whole(track, n) for n in range(1, bounces + 1)], key=key, guess=guess, stops=STOPS)[-1]
+    return progressive(
+        [whole_problem(track, n) for n in range(1, bounces + 1)], key=key, guess=guess, stops=STOPS
+    )[-1]
 
 
 def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
@@ -161,7 +163,7 @@ def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
             guess = {k: float(q.physical(u[i])) for i, (k, q) in enumerate(UNKNOWN.items())} | KNOWN
         used = np.arange(BOUNCES) < bounces
         while 2 * used.sum() > bounces:
-            found, inverse, chi_squared = relinearised(track, used, guess, key)
+            found, inverse, chi_squared = relinearise(track, used, guess, key)
             used = np.asarray(inverse.predict.used)
             if best is None or found.misfit < best.misfit:
                 best = found
@@ -171,16 +173,16 @@ def fit_shooting(track: Track, bounces: int, guess, key) -> Fit:
     return best
 
 
-def relinearised(track: Track, used: Used, guess, key) -> tuple[Fit, Problem, Float[np.ndarray, "arcs"]]:
+def relinearise(track: Track, used: Used, guess, key) -> tuple[Fit, Problem, Float[np.ndarray, "arcs"]]:
     """Fits of the ground and of the arcs' starts in turn until the starts stand still: the last fit, or the best
     one where they do not; with its problem, which knows the arcs used, and their strangeness."""
     shifts, best = np.zeros((BOUNCES + 1, 12)), None
     for _ in range(ROUNDS):
-        inverse, chain = shooting(track, used, guess, shifts)
+        inverse, chain = build_chain(track, used, guess, shifts)
         used = chain.used
         found = fit(inverse, key=key, guesses=[guess], **ONE)
         missed = chain.mean + np.asarray(inverse.data["miss"].cholesky) @ found.residual[: 12 * BOUNCES]
-        estimated = np.clip(chain.estimated(missed), -FARTHEST, FARTHEST)
+        estimated = np.clip(chain.estimate(missed), -FARTHEST, FARTHEST)
         if np.abs(estimated - shifts).max() < STILL:
             return found, inverse, chain.chi_squared(missed)
         if best is None or found.misfit < best[0].misfit:

@@ -13,9 +13,9 @@ from difsim.session import CACHE
 from experiments.geometry import line, relief, surface
 from experiments.harness import Found
 from experiments.hopper import minerva_pictures
-from experiments.hopper.imhotep import SPACING, World, at_rest, heights, minerva, prism, released, world
-from experiments.hopper.observe import LOST, lost, mechanical, observe, posture
-from experiments.variables import described
+from experiments.hopper.imhotep import SPACING, World, heights, minerva, prism, release_at, rest_rule, world
+from experiments.hopper.observe import LOST, lost_energy, mechanical, observe, posture
+from experiments.variables import describe
 
 START = ((0.0, 0.0, 100.0), (0.02, 0.01, -0.02), (0.1, 0.2, 0.05))  # m, m/s, rad/s: east, north, up; ours
 COARSE = 25.0  # m, the paper's grid
@@ -41,11 +41,11 @@ def release(quick: bool, shape: str = "analogue") -> Found:
         | {"slope_deg": float(jnp.degrees(jnp.arccos(place.surface.normal(place.site) @ place.axes[2])))},
         "grid_m": SPACING,
         **_numbers(model, place, found),
-        "paper_grid": None if quick else _on_the_paper_grid(shape, count),
+        "paper_grid": None if quick else _tabulate_paper_grid(shape, count),
         "energy": {
             "lost_J": float(given),
             "lost_to": {k: float(energy[k][-1] / given) for k in LOST},
-            "ledger_error": float(np.abs(total + lost(energy) - total[0]).max() / given),
+            "ledger_error": float(np.abs(total + lost_energy(energy) - total[0]).max() / given),
         },
         # The state carries Q: it must have turned by Ω t.
         "target_turned_rad": float(turned),
@@ -54,7 +54,7 @@ def release(quick: bool, shape: str = "analogue") -> Found:
     return Found(summary, {"result": result}, minerva_pictures.draw(result))
 
 
-def _on_the_paper_grid(shape: str, count: int) -> dict:
+def _tabulate_paper_grid(shape: str, count: int) -> dict:
     place = world(shape, CACHE / "worlds", COARSE)
     model = minerva(place, SEED)
     return {"grid_m": COARSE, **_numbers(model, place, _release(model, place, count))}
@@ -62,11 +62,11 @@ def _on_the_paper_grid(shape: str, count: int) -> dict:
 
 def _release(model: Hopper, place: World, count: int) -> Solution:
     """Until rest, sampled evenly from the release on."""
-    state = released(model, place, *(jnp.asarray(v) for v in START))
+    state = release_at(model, place, *(jnp.asarray(v) for v in START))
 
     def follow(last: float) -> Solution:
         times = jnp.linspace(0.0, last, count)
-        until = at_rest(), Outside(place.surface.box)
+        until = rest_rule(), Outside(place.surface.box)
         return simulate(model, state, times, **VALUES, until=until, throw=False)
 
     return follow(1.001 * float(follow(LONGEST).times[-1]))
@@ -148,4 +148,4 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
         "track": "centre of mass",
         "clearance": "distance of the centre of mass from the ground",
     }
-    return described(result, "origin at the site; east, north, up against effective gravity", names=names)
+    return describe(result, "origin at the site; east, north, up against effective gravity", names=names)

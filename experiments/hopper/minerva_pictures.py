@@ -19,7 +19,7 @@ def draw(result: xr.Dataset) -> dict[str, Figure]:
     }
 
 
-def _heading(result: xr.Dataset) -> str:
+def _title(result: xr.Dataset) -> str:
     a = result.attrs
     path = result["track"].values
     touched = result["time"].values >= a["touch_time_s"]
@@ -33,7 +33,7 @@ def _heading(result: xr.Dataset) -> str:
     )
 
 
-def _shaded(ax: Axes, result: xr.Dataset, name: str) -> None:
+def _draw_shaded(ax: Axes, result: xr.Dataset, name: str) -> None:
     east, north, height = (result[f"{name}_{k}"].values for k in ("east", "north", "height"))
     pixel = east[0, 1] - east[0, 0]
     shade = LIGHT.hillshade(height, vert_exag=2.0, dx=pixel, dy=pixel)
@@ -46,12 +46,12 @@ def _shaded(ax: Axes, result: xr.Dataset, name: str) -> None:
 
 def _plan(result: xr.Dataset) -> Figure:
     figure = Figure(figsize=(11, 9), layout="constrained")
-    figure.suptitle(_heading(result))
+    figure.suptitle(_title(result))
     (wide, near), (altitude, speeds) = figure.subplots(2, 2, height_ratios=(1.6, 1))
     track, time = result["track"].values, result["time"].values
     touched = time >= result.attrs["touch_time_s"]
     for ax, name, title in ((wide, "wide", "from above"), (near, "near", "the last metres")):
-        _shaded(ax, result, name)
+        _draw_shaded(ax, result, name)
         ax.plot(*track[~touched, :2].T, color=ORANGE, linewidth=1.2, label="descent")
         ax.plot(*track[touched, :2].T, color=RED, linewidth=1.2, label="bounces")
         ax.plot(*track[-1, :2], "s", color=BLACK, markersize=6, label="rest")
@@ -70,7 +70,7 @@ def _plan(result: xr.Dataset) -> Figure:
 
 def _view(result: xr.Dataset) -> Figure:
     figure = Figure(figsize=(9, 7.5), layout="constrained")
-    figure.suptitle(_heading(result))
+    figure.suptitle(_title(result))
     ax = figure.add_subplot(projection="3d", computed_zorder=False)
     east, north, height = (result[f"wide_{k}"].values for k in ("east", "north", "height"))
     pixel = east[0, 1] - east[0, 0]

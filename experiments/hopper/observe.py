@@ -65,6 +65,6 @@ def mechanical(energy: dict[str, np.ndarray]) -> np.ndarray:
     return sum(np.asarray(energy[name]) for name in MECHANICAL)
 
 
-def lost(energy: dict[str, np.ndarray]) -> np.ndarray:
+def lost_energy(energy: dict[str, np.ndarray]) -> np.ndarray:
     """What damping, friction and rolling have taken, J."""
     return sum(np.asarray(energy[name]) for name in LOST)

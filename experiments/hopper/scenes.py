@@ -95,7 +95,7 @@ def cube(gravity: float, ground: Ground | None = None, normal: NormalOf = smooth
     )
 
 
-def thrown(model: Hopper) -> HopperState:
+def throw_cube(model: Hopper) -> HopperState:
     """The cube thrown as in Figs 8-10 (our numbers): 0.5 m up, sideways and down at 5 cm/s, tumbling."""
     attitude = jnp.array([0.8, 0.3, 0.4, 0.33])
     return model.start(

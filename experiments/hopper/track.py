@@ -43,7 +43,7 @@ def follow(values: dict[str, Scalar], start: RigidState, times: Array, solver, d
 
 
 @eqx.filter_jit
-def whole(values: dict[str, Scalar], draw: Float[Array, "9"]) -> tuple[RigidState, Array]:
+def simulate_whole(values: dict[str, Scalar], draw: Float[Array, "9"]) -> tuple[RigidState, Array]:
     """The true motion on the GRID."""
     solution = follow(values, release(draw), jnp.asarray(GRID), TRUTH)
     return solution.states.body, solution.ok
@@ -68,7 +68,7 @@ class Track(eqx.Module):
 
 def track(values: dict[str, float], draw: np.ndarray, rng: np.random.Generator) -> Track | None:
     """A track over BOUNCES bounces with noise, or None where the cube does not bounce so often."""
-    body, ok = whole({k: jnp.asarray(v) for k, v in values.items()}, jnp.asarray(draw))
+    body, ok = simulate_whole({k: jnp.asarray(v) for k, v in values.items()}, jnp.asarray(draw))
     runs = flights(body) if ok else []
     if len(runs) <= BOUNCES or runs[0][0] > 0:
         return None
@@ -85,7 +85,7 @@ def track(values: dict[str, float], draw: np.ndarray, rng: np.random.Generator) 
     return Track(release(jnp.asarray(draw)), jnp.asarray(GRID[rows]), seen)
 
 
-def moved(state: RigidState, change: Float[Array, "12"]) -> RigidState:
+def change_state(state: RigidState, change: Float[Array, "12"]) -> RigidState:
     """`state` with position m, velocity m/s, attitude rad (about the body's axes) and spin rad/s changed."""
     dx, dv, turn, dw = change.reshape(4, 3)
     attitude = _turn_by(state.attitude, turn)
@@ -97,19 +97,19 @@ def _turn_by(attitude: Float[Array, "4"], turn: Vec3) -> Float[Array, "4"]:
     return (Rotation(attitude) @ Rotation.from_rotation_vector(turn)).quaternion
 
 
-def turned(seen: Float[Array, "4"], attitude: Float[Array, "4"]) -> Vec3:
+def rotation_between(seen: Float[Array, "4"], attitude: Float[Array, "4"]) -> Vec3:
     """The rotation vector from an attitude seen to another one, rad, about the body's axes."""
     return (Rotation(seen).inverse @ Rotation(attitude)).as_rotation_vector()
 
 
 def change(state: RigidState, reference: RigidState) -> Float[Array, "12"]:
-    """The inverse of `moved`: what leads from `reference` to `state`."""
-    turn = turned(reference.attitude, state.attitude)
+    """The inverse of `change_state`: what leads from `reference` to `state`."""
+    turn = rotation_between(reference.attitude, state.attitude)
     dx, dv = state.position - reference.position, state.velocity - reference.velocity
     return jnp.concatenate([dx, dv, turn, state.spin - reference.spin])
 
 
-def flown(state: RigidState, t: Scalar) -> RigidState:
+def fly(state: RigidState, t: Scalar) -> RigidState:
     """The state of the cube `t` s later in free flight."""
     return free_flight(RigidBody(MASS, INERTIA), state, jnp.array([0.0, 0.0, -GRAVITY_HERE]), t)
 
@@ -137,15 +137,19 @@ def estimate(track: Track) -> Estimates:
 
         def residual(d, state):
             def one(t, seen):
-                at = flown(moved(state, d), t)
-                off = (at.position - seen.position, turned(seen.attitude, at.attitude), at.spin - seen.spin)
+                at = fly(change_state(state, d), t)
+                off = (
+                    at.position - seen.position,
+                    rotation_between(seen.attitude, at.attitude),
+                    at.spin - seen.spin,
+                )
                 return jnp.concatenate([o / s for o, s in zip(off, NOISE.values(), strict=True)])
 
             return jax.vmap(one)(t, seen).ravel()
 
         def step(state, _):
             J, r = jax.jacfwd(residual)(jnp.zeros(12), state), residual(jnp.zeros(12), state)
-            return moved(state, -jnp.linalg.solve(J.T @ J, J.T @ r)), J
+            return change_state(state, -jnp.linalg.solve(J.T @ J, J.T @ r)), J
 
         state, J = jax.lax.scan(step, state, length=3)
         return middle, state, jnp.linalg.cholesky(jnp.linalg.inv(J[-1].T @ J[-1]))

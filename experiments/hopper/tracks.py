@@ -11,9 +11,9 @@ import xarray as xr
 
 from experiments.harness import Found
 from experiments.hopper import track_pictures
-from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearised
+from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearise
 from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Checkpoint, Problem, fit, identify
 from inversion.leastsq import Fit
 from inversion.progress import show_progress
@@ -102,7 +102,7 @@ def identifiable(seed: int) -> dict[str, Any]:
         while made is None:
             truth = draw(TRUTHS, rng) | {"friction": friction}
             made = track(truth, rng.standard_normal(9), rng)
-        _, held, _ = relinearised(made, np.arange(BOUNCES) < FIVE, truth, jax.random.PRNGKey(0))
+        _, held, _ = relinearise(made, np.arange(BOUNCES) < FIVE, truth, jax.random.PRNGKey(0))
         free = Problem(held.parameters, held.predict, held.data)  # nothing held: the depth is unknown too
         found = fit(free, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[truth], throw=False)
         told = identify(free, found, threshold=1e-4)
@@ -120,12 +120,14 @@ def compare(out: Path, quick: bool) -> Found:
     counts = (1, 3) if quick else tuple(range(1, BOUNCES + 1))
     store = Checkpoint(out / "tracks.checkpoint", json.dumps([NOISE, SAMPLES, BOUNDS, TRUTHS, GUESSES, KNOWN]))
 
-    def done(loss, bounces, seed):
+    def is_done(loss, bounces, seed):
         return store.get_or(f"{loss.replace(' ', '_')}-{bounces}-{seed}", lambda: attempt(loss, bounces, seed))
 
-    repeated = stack([done(RECOMMENDED, FIVE, 1000 + i) for i in show_progress(range(repetitions), "repetitions")])
+    repeated = stack(
+        [is_done(RECOMMENDED, FIVE, 1000 + i) for i in show_progress(range(repetitions), "repetitions")]
+    )
     jobs = [(loss, n) for loss in LOSSES for n in counts]
-    table = {job: stack([done(*job, seed) for seed in range(trials)]) for job in show_progress(jobs, "losses")}
+    table = {job: stack([is_done(*job, seed) for seed in range(trials)]) for job in show_progress(jobs, "losses")}
     found = np.array([[table[loss, n]["found"] for n in counts] for loss in LOSSES])
 
     summary = {
@@ -152,7 +154,7 @@ def compare(out: Path, quick: bool) -> Found:
     )
     units = dict.fromkeys(("truth", "guess", "value", "sigma"), "1 (restitution, friction), m (rolling)")
     names = {"found": "whether all three unknowns are within their bounds", "sigma": "standard deviation"}
-    result = described(result, units=units | {"repetition_misfit": "1"}, names=names)
+    result = describe(result, units=units | {"repetition_misfit": "1"}, names=names)
     truth, _, made, _ = case(1000)
     fitted = {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN
     figure = track_pictures.draw(result, made, truth, fitted)

@@ -13,7 +13,7 @@ from difsim import Status
 from experiments.harness import Found
 from experiments.intruder.pictures import draw
 from experiments.intruder.scene import BASE, SCATTER, Drop
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import pathwise_gradient, smoothed_gradient
 from inversion.smoothed import Smoothed
 
@@ -41,10 +41,10 @@ def compare(drop: Drop, samples: int, seed: int = 0) -> Found:
             "mean_speed": ("time", np.asarray(smooth.value), {"units": "m/s"}),
             "forward": (("time", "parameter"), np.asarray(forward)),
             "difference": (("step", "time", "parameter"), differences),
-            "smoothed": (("time", "parameter"), _known(smooth.gradient)),
-            "smoothed_error": (("time", "parameter"), _known(smooth.error)),
-            "pathwise": (("time", "parameter"), _known(paths.gradient)),
-            "pathwise_error": (("time", "parameter"), _known(paths.error)),
+            "smoothed": (("time", "parameter"), _drop_place(smooth.gradient)),
+            "smoothed_error": (("time", "parameter"), _drop_place(smooth.error)),
+            "pathwise": (("time", "parameter"), _drop_place(paths.gradient)),
+            "pathwise_error": (("time", "parameter"), _drop_place(paths.error)),
         },
         coords={"time": ("time", drop.times, {"units": "s"}), "parameter": [*BASE], "step": [*STEPS]},
         attrs={"samples": samples},
@@ -56,14 +56,14 @@ def compare(drop: Drop, samples: int, seed: int = 0) -> Found:
         "smoothed": "derivative of the mean speed by the logarithm of the parameter, from values",
         "pathwise": "the same, mean of the derivatives of single throws",
     }
-    result = described(result, units=dict.fromkeys(slopes, "m/s") | {"step": "1"}, names=names)
+    result = describe(result, units=dict.fromkeys(slopes, "m/s") | {"step": "1"}, names=names)
     summary = {
         "status": Status(int(status)).name,
         "grains": int(drop.grains.radius.size),
         "steps": drop.steps * drop.parts,
         "failed": {"smoothed": int(np.sum(~smooth.ok)), "pathwise": int(np.sum(~paths.ok))},
-        "reverse_from_forward": _apart(reverse, np.asarray(forward)[later]),
-        "right_until_s": {f"{step:g}": _until(result, step) for step in STEPS},
+        "reverse_from_forward": _relative_difference(reverse, np.asarray(forward)[later]),
+        "right_until_s": {f"{step:g}": _valid_until(result, step) for step in STEPS},
         "error_of_the_mean": {
             name: {f"{t:.3g} s": _bars(result, name, i) for i, t in enumerate(drop.times)} for name in BASE
         },
@@ -92,17 +92,17 @@ def _differences(value: Callable, at: Float[Array, " p"], step: float) -> Float[
     return np.stack(columns, axis=-1)
 
 
-def _known(rows: Float[Array, "part 6"]) -> Float[np.ndarray, "part p"]:
+def _drop_place(rows: Float[Array, "part 6"]) -> Float[np.ndarray, "part p"]:
     """Without those by the place."""
     return np.asarray(rows[:, : len(BASE)])
 
 
-def _apart(rows: Float[np.ndarray, "t p"], others: Float[np.ndarray, "t p"]) -> float:
+def _relative_difference(rows: Float[np.ndarray, "t p"], others: Float[np.ndarray, "t p"]) -> float:
     """The largest difference, over the largest derivative at its time: before the ball touches most are 0."""
     return float(np.max(np.max(np.abs(rows - others), axis=1) / np.max(np.abs(others), axis=1)))
 
 
-def _until(result: xr.Dataset, step: float) -> dict[str, float]:
+def _valid_until(result: xr.Dataset, step: float) -> dict[str, float]:
     """The last time s up to which the derivative of a path is that by differences over `step`; 0 where none is."""
     forward, other = result["forward"], result["difference"].sel(step=step)
     right = np.abs(forward - other) <= AGREES * np.abs(other)

@@ -47,8 +47,8 @@ class Drop(eqx.Module):
 
     def __init__(self, bed: Bed, time: float, parts: int):
         self.grains = replace(bed.grains, clumps=(ball(),), clump_laws=(None,))
-        middle = _above(bed.state.position, bed.grains.radius, jnp.zeros(2))
-        self.state = self.grains.joined(bed.state, (_falling(middle, 0.0),))
+        middle = _place_above(bed.state.position, bed.grains.radius, jnp.zeros(2))
+        self.state = self.grains.with_clumps(bed.state, (_falling_state(middle, 0.0),))
         self.near = allocate(self.grains, self.state)
         self.steps, self.parts = round(time / DT / parts), parts
 
@@ -68,9 +68,9 @@ class Drop(eqx.Module):
             self.grains,
             (friction, modulus, restitution),
         )
-        state = _of_modulus(self.state, factors[2])
-        above = _above(state.position, grains.radius, place)
-        state = eqx.tree_at(lambda s: s.clumps, state, (_falling(above, speed),))
+        state = _scale_memory(self.state, factors[2])
+        above = _place_above(state.position, grains.radius, place)
+        state = eqx.tree_at(lambda s: s.clumps, state, (_falling_state(above, speed),))
 
         unrolled = {"solver": FixedSteps(self.steps, neighbours=self.near), "derivative": Unrolled()}
         run = simulate(grains, state, jnp.append(0.0, self.times), **unrolled, throw=False)
@@ -78,7 +78,7 @@ class Drop(eqx.Module):
         return jnp.stack([path.velocity[1:, 2], path.position[1:, 2] - above[2]], axis=1), run.status
 
 
-def _of_modulus(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
+def _scale_memory(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
     """A bed whose contacts remember to have been that much stiffer: softer grains than those that it settled with
     would be taken for contacts that are relieved, stiffer ones not, and derivatives would be of one side."""
 
@@ -94,11 +94,11 @@ def ball() -> Clump:
     return Clump(RigidBody(mass, 0.4 * mass * RADIUS**2 * np.eye(3)), np.zeros((1, 3)), np.array([RADIUS]))
 
 
-def _falling(at: Float[Array, "3"], speed: Any) -> RigidState:
+def _falling_state(at: Float[Array, "3"], speed: Any) -> RigidState:
     return RigidState(at, jnp.array([0.0, 0.0, -1.0]) * speed, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-def _above(
+def _place_above(
     position: Float[Array, "3 n"], radius: Float[Array, " n"], place: Float[Array, "2"]
 ) -> Float[Array, "3"]:
     """The ball's centre above `place` m, GAP higher than where it would touch the first grain, m."""

@@ -18,8 +18,8 @@ from difsim.typing import Scalar
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_descent
 from experiments.intruder.scene import BASE, SCATTER, Drop
-from experiments.intruder.surrogate import OUTCOMES, UNKNOWNS, outcome, thrown
-from experiments.variables import described
+from experiments.intruder.surrogate import OUTCOMES, UNKNOWNS, outcome, throw
+from experiments.variables import describe
 from inversion import Checkpoint, Observation, Observations, Problem, descend, fit, response_surface
 from inversion.leastsq import latin_hypercube
 
@@ -35,7 +35,7 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
     A step of the descent takes four throws for each of its `seeds`.
     """
     base = jnp.array(list(BASE.values()))
-    seen = np.asarray(thrown(drop, jnp.tile(base, (throws, 1)), seed + 1))
+    seen = np.asarray(throw(drop, jnp.tile(base, (throws, 1)), seed + 1))
     seen = seen[np.isfinite(seen).all(axis=1)]
     data, scatter = seen.mean(axis=0), seen.std(axis=0, ddof=1)
 
@@ -60,7 +60,7 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
         checkpoint=store,
         progress=True,
     )
-    surface, fitted = _through_a_surface(drop, samples, data, scatter / np.sqrt(len(seen)), seed + 2)
+    surface, fitted = _fit_through_surface(drop, samples, data, scatter / np.sqrt(len(seen)), seed + 2)
     summary = {
         "throws": len(seen),
         "data": dict(zip(OUTCOMES, data.tolist(), strict=True)),
@@ -102,7 +102,7 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
     names = {"distance": "squared distance of the surface from the data, in scatters of a throw"}
     units["seen"] = "m (depth), m/s (rebound)"
     return Found(
-        summary, {"result": described(result, units=units, names=names)}, {"descent": draw_descent(result)}
+        summary, {"result": describe(result, units=units, names=names)}, {"descent": draw_descent(result)}
     )
 
 
@@ -110,12 +110,12 @@ def _ends(unknown) -> tuple[float, float]:
     return float(unknown.lower), float(unknown.upper)
 
 
-def _through_a_surface(drop: Drop, samples: int, data: np.ndarray, error: np.ndarray, seed: int):
+def _fit_through_surface(drop: Drop, samples: int, data: np.ndarray, error: np.ndarray, seed: int):
     """A surface over SOUGHT at the speed and modulus of BASE, and the fit of the data through it."""
     cube = latin_hypercube(jax.random.key(seed), samples, len(SOUGHT))
     points = jnp.stack([q.physical(cube[:, i]) for i, q in enumerate(SOUGHT.values())], axis=1)
     every = [points[:, list(SOUGHT).index(k)] if k in SOUGHT else jnp.full(samples, v) for k, v in BASE.items()]
-    surface = response_surface(points, thrown(drop, jnp.stack(every, axis=1), seed))
+    surface = response_surface(points, throw(drop, jnp.stack(every, axis=1), seed))
     # The surface's own mean is uncertain too: its scatter over the throws for each of its terms.
     sigma = np.hypot(error, np.asarray(surface.error) * np.sqrt(len(surface.terms) / samples))
 

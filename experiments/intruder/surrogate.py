@@ -12,7 +12,7 @@ from difsim.typing import Scalar
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_surrogate
 from experiments.intruder.scene import BASE, SCATTER, Drop
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import (
     Bounded,
     Log,
@@ -45,11 +45,11 @@ def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
     cube = latin_hypercube(key, samples, 1 + len(UNKNOWNS))
     scaled = [jax.vmap(_quantile, (None, 0))(q, cube[:, 1 + i]) for i, q in enumerate(UNKNOWNS.values())]
     points = jnp.stack([RANGE[0] + (RANGE[1] - RANGE[0]) * cube[:, 0], *scaled], axis=1)
-    outcomes = thrown(drop, points, seed + 1)
+    outcomes = throw(drop, points, seed + 1)
     surface = response_surface(_coordinates(points), outcomes)
     truth = jnp.array([BASE[name] for name in UNKNOWNS])
     of = jnp.stack([jnp.append(speed, truth) for speed in SPEEDS])
-    seen = thrown(drop, jnp.tile(of, (repeats, 1)), seed + 2).reshape(repeats, len(SPEEDS), len(OUTCOMES))
+    seen = throw(drop, jnp.tile(of, (repeats, 1)), seed + 2).reshape(repeats, len(SPEEDS), len(OUTCOMES))
     general = _problem(surface, seen[0])
     guess = {name: float(q.physical(jnp.asarray(0.5))) for name, q in UNKNOWNS.items()}
     fits = []
@@ -71,7 +71,7 @@ def estimate(drop: Drop, samples: int, repeats: int, seed: int = 0) -> Found:
     outcome, unknown = "m (depth), m/s (rebound)", "1 (friction, restitution), Pa (modulus)"
     units = {"came": outcome, "told": outcome} | dict.fromkeys(("found", "sigma", "truth"), unknown)
     names = {"came": "outcome of the simulation", "told": "outcome by the response surface"}
-    result = described(result, units=units, names=names)
+    result = describe(result, units=units, names=names)
     told = identify(eqx.tree_at(lambda p: p.data, general, strip_weak_types(_data(surface, seen[-1]))), fits[-1])
     spread = np.std(np.asarray(outcomes), axis=0)
     summary = {
@@ -100,7 +100,7 @@ def _quantile(quantity: Bounded | Log, share: Scalar) -> Scalar:
     return quantity.physical(quantity.quantile(share))
 
 
-def thrown(drop: Drop, points: Float[Array, "k 4"], seed: int) -> Float[Array, "k 2"]:
+def throw(drop: Drop, points: Float[Array, "k 4"], seed: int) -> Float[Array, "k 2"]:
     """OUTCOMES of throws of speed, friction, modulus and restitution, each at another place."""
     places = SCATTER * jax.random.normal(jax.random.key(seed), (points.shape[0], 2))
 

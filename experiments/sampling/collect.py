@@ -12,7 +12,7 @@ from difsim import Courant, Solution
 from difsim.stepping.solution import failure
 from experiments.geometry import spheres
 from experiments.sampling.scene import BED, Case, Scene
-from experiments.variables import described
+from experiments.variables import describe
 
 COURANT = 0.65  # of the longest step; from 0.8 on the bed does not rest
 DUST = 0.01  # m: what of the bed is higher than that, and not in the tray, is dust
@@ -47,7 +47,7 @@ def collect(
         model, scene.state(model), times, solver=solver, checkpoint=checkpoint, watch=watch, throw=False
     )
     soil = scene.bed.shape[1]
-    inside = np.array([scene.in_tray(x, t) for x, t in zip(run.states.position, run.times, strict=True)])
+    inside = np.array([scene.is_in_tray(x, t) for x, t in zip(run.states.position, run.times, strict=True)])
     area = inside.sum(axis=1) * scene.spacing**2 * 1e4
     place, velocity = run.states.position[:, :, :soil], run.states.velocity[:, :, :soil]
     dust = (place[:, 1] > DUST) & ~inside
@@ -65,7 +65,7 @@ def collect(
         "dust_at_end_cm2": float(dust[-1].sum() * scene.spacing**2 * 1e4),
         "fastest_dust_m_per_s": float(speed.max()),
         "median_dust_m_per_s": float(np.median(speed[-1, dust[-1]])) if dust[-1].any() else None,
-        "settling_s": settling(place[-1, 1, dust[-1]], velocity[-1, 1, dust[-1]], case.gravity),
+        "settling_s": settling_time(place[-1, 1, dust[-1]], velocity[-1, 1, dust[-1]], case.gravity),
         "beside_the_bed": int((np.abs(place[-1, 0]) > BED[0] / 2).sum()),
     }
 
@@ -81,10 +81,10 @@ def motion(scene: Scene, run: Solution) -> xr.Dataset:
         },
         coords={"time": ("time", run.times, {"units": "s"}), "axis": ["x", "y"]},
     )
-    return described(result, "x along the bed, y up from its surface")
+    return describe(result, "x along the bed, y up from its surface")
 
 
-def settling(height: np.ndarray, rising: np.ndarray, gravity: float) -> float:
+def settling_time(height: np.ndarray, rising: np.ndarray, gravity: float) -> float:
     """The longest flight, s, of grains at `height` m that rise with `rising` m/s, if nothing is in their way."""
     flight = (rising + np.sqrt(rising**2 + 2 * gravity * np.maximum(height, 0.0))) / gravity
     return float(flight.max(initial=0.0))

@@ -73,7 +73,7 @@ def _case(
     i: int, name: str, spacing: float, softening: float, times: np.ndarray, out: Path
 ) -> tuple[dict[str, Any], dict[str, Figure], dict[str, xr.Dataset]]:
     case, mark, devices = CASES[name], f"{name}_{spacing * 1e3:g}mm", jax.local_devices()
-    scene = Scene.of(case, spacing)
+    scene = Scene.build(case, spacing)
     with Bar(name, times.size) as bar, jax.default_device(devices[i % len(devices)]):
         evolution, found = collect(case, scene, softening, times, out / f"{mark}.run", lambda _: bar.advance())
     write_json(out / f"{mark}.json", found)
@@ -84,7 +84,7 @@ def _case(
 def _sensitivity(options: Sampling, out: Path) -> Found:
     # Only the end counts; the instants before it are where an interrupted run goes on.
     times = np.linspace(0.0, options.until, 11)
-    design = Design.of(options.pairs, options.spacing)
+    design = Design.draw(options.pairs, options.spacing)
     tasks = runs(design, options.spacing, options.softening, times, out)
     made = compute_parts(tasks, executor=options.executor, progress="runs")
     return Found(sensitivity(design, list(made.values())))

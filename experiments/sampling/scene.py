@@ -83,7 +83,7 @@ class Scene:
     tools: tuple[Tool, ...]
 
     @classmethod
-    def of(cls, case: Case, spacing: float, shift: float = 0.0) -> "Scene":
+    def build(cls, case: Case, spacing: float, shift: float = 0.0) -> "Scene":
         """The tool over a bed that lies `shift` m to the right, which of a homogeneous bed means nothing.
 
         **Raises:** ValueError for a spacing that is not positive or not below the contact's 3 mm.
@@ -122,7 +122,7 @@ class Scene:
             np.array([0.0, -case.gravity]),
             np.full(position.shape[1], DENSITY * self.spacing**2),
             self.tools,
-            damping=swallowed(position, float(material.sound)),
+            damping=absorption(position, float(material.sound)),
             balance=FixedDensity(),
         )
 
@@ -131,7 +131,7 @@ class Scene:
         position = jnp.asarray(self.position)
         return model.at_rest_under_weight(position, jnp.maximum(0.5 * self.spacing - position[1], 0.0))
 
-    def in_tray(self, position: Float[np.ndarray, "2 n"], time: float) -> np.ndarray:
+    def is_in_tray(self, position: Float[np.ndarray, "2 n"], time: float) -> np.ndarray:
         """Which of the bed's particles are within the tray at `time` s."""
         floor = tray_floor(CLEARANCE + TIP) - DESCENT * min(time, LOWERING)
         x, y = np.asarray(position)[:, : self.bed.shape[1]]
@@ -147,7 +147,7 @@ def ground(spacing: float, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     return points[:, inside], points[:, ~inside]
 
 
-def swallowed(position: np.ndarray, sound: float) -> np.ndarray:
+def absorption(position: np.ndarray, sound: float) -> np.ndarray:
     """Damping, 1/s: from 0 at EDGE from the box up to what swallows a wave within EDGE."""
     x, y = position
     outside = np.maximum(np.abs(x) - (BED[0] / 2 - EDGE), -y - (BED[1] - EDGE)) / EDGE
@@ -180,7 +180,7 @@ def frame(spacing: float, axis: float) -> np.ndarray:
     for side in (-1, 1):
         outward = np.pi if side < 0 else 0.0
         span = outward - SHIELD / 2, outward + SHIELD / 2
-        rings = [_arc(radius, *span, spacing) for radius in _within(TIP + GAP, TIP + GAP + PLATE, spacing)]
+        rings = [_arc(radius, *span, spacing) for radius in _fill_wall(TIP + GAP, TIP + GAP + PLATE, spacing)]
         shields += [ring + np.array([[side * PIVOTS / 2], [axis]]) for ring in rings]
     return np.concatenate([*plates, *shields], axis=1)
 
@@ -197,10 +197,10 @@ def _inset(spacing: float) -> float:
 
 
 def _plate(x: tuple[float, float], y: tuple[float, float], spacing: float) -> np.ndarray:
-    return np.stack(np.meshgrid(_within(*x, spacing), _within(*y, spacing), indexing="ij")).reshape(2, -1)
+    return np.stack(np.meshgrid(_fill_wall(*x, spacing), _fill_wall(*y, spacing), indexing="ij")).reshape(2, -1)
 
 
-def _within(low: float, high: float, spacing: float) -> np.ndarray:
+def _fill_wall(low: float, high: float, spacing: float) -> np.ndarray:
     """Places behind the two surfaces of a wall, a spacing apart or less; one, where the wall is too thin."""
     inset = min(_inset(spacing), (high - low) / 2)
     rows = int(np.ceil((high - low - 2 * inset) / spacing - 1e-9)) + 1

@@ -31,7 +31,7 @@ class Design:
     shift: np.ndarray
 
     @classmethod
-    def of(cls, pairs: int, spacing: float, seed: int = 0) -> "Design":
+    def draw(cls, pairs: int, spacing: float, seed: int = 0) -> "Design":
         """The first pairs are the same whatever their number: a study may be made larger.
 
         **Raises:** ValueError for fewer pairs than slopes and one more.
@@ -57,7 +57,7 @@ def runs(
     """Both runs of each pair, by names: each returns the area at the end, cm², NaN where the run failed."""
     return {
         (name := f"pair{i:02d}_{sign}"): partial(
-            _area, case, Scene.of(case, spacing, float(shift)), softening, times, out.resolve() / f"{name}.run"
+            _area, case, Scene.build(case, spacing, float(shift)), softening, times, out.resolve() / f"{name}.run"
         )
         for i, shift in enumerate(design.shift)
         for sign, case in zip("+-", design.cases(i), strict=True)

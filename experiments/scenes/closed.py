@@ -17,7 +17,7 @@ from difsim.gravity import Uniform
 from difsim.shape import Plane
 from experiments.scenes.draws import magnitude, uniform
 from experiments.scenes.engines import Motion
-from experiments.scenes.hard import IDENTITY, ZERO, motion_of_body, motion_of_point, upwards
+from experiments.scenes.hard import IDENTITY, ZERO, motion_of_body, motion_of_point, vertical
 from experiments.scenes.scene import Exact, Scene
 
 EARTH = 9.81  # m/s²
@@ -27,12 +27,12 @@ FALL_FROM = 1.2  # m, of the ball with which the benchmark counts bounces
 ONCE = Motion(1e-10, 8, MaxImpacts(1))
 
 
-def at_end(read):
+def read_at_end(read):
     """Return a quantity of the last state."""
     return lambda model, solution, n: read(solution.last)
 
 
-def nothing(n):
+def zero(n):
     """Return 0, of what stays."""
     return jnp.zeros(())
 
@@ -48,7 +48,7 @@ def along_x(x):
 def bounce(n):
     """Return a point that falls on level ground."""
     model = Bouncer(Uniform((0.0, 0.0, -EARTH)), FLOOR, n["restitution"])
-    return model, PointState(upwards(n["height"])), jnp.stack([0.0 * n["time"], n["time"]])
+    return model, PointState(vertical(n["height"])), jnp.stack([0.0 * n["time"], n["time"]])
 
 
 def bounced_height(n):
@@ -74,7 +74,7 @@ BOUNCE = {
     "time": uniform(0.9 * time_of_bounces(1), 1.1 * time_of_bounces(1)),
 }
 HEIGHT = Exact(
-    "Derivatives", "bounces: height", at_end(lambda x: x.position[2]), bounced_height, 1e-9, "m", slope=1e-8
+    "Derivatives", "bounces: height", read_at_end(lambda x: x.position[2]), bounced_height, 1e-9, "m", slope=1e-8
 )
 BOUNCING = Scene(
     "hard ball, bounces",
@@ -87,15 +87,15 @@ BOUNCING = Scene(
 )
 
 
-def come_to_rest(n):
+def times_around_rest(n):
     """Return a point that falls, and the times of its tops, just before it rests and just after."""
     e, fall = n["restitution"], jnp.sqrt(2 * n["height"] / n["gravity"])
     powers = e ** jnp.arange(1, 13)
     tops = fall + 2 * fall * (jnp.cumsum(powers) - 0.5 * powers)
     end = fall * (1 + e) / (1 - e)
-    model = Bouncer(Uniform(upwards(-n["gravity"])), FLOOR, e, rest_height=1e-14)
+    model = Bouncer(Uniform(vertical(-n["gravity"])), FLOOR, e, rest_height=1e-14)
     times = jnp.concatenate([jnp.zeros(1), tops, jnp.stack([end - 1e-6, end + 1e-6])])
-    return model, PointState(upwards(n["height"])), times
+    return model, PointState(vertical(n["height"])), times
 
 
 def flown_path(model, solution, n):
@@ -117,11 +117,11 @@ PATH = Exact(
     1e-9,
     "m",
 )
-REST = Exact("Normal contact", "bouncing ball: height within 1e-6 s of its rest", last_height, nothing, 1e-11, "m")
+REST = Exact("Normal contact", "bouncing ball: height within 1e-6 s of its rest", last_height, zero, 1e-11, "m")
 RESTING = Scene(
     "hard ball, comes to rest",
     {"gravity": uniform(9.61, 10.01), "height": uniform(0.5, 1.5), "restitution": uniform(0.5, 0.7)},
-    come_to_rest,
+    times_around_rest,
     Motion(1e-10, 8, MaxImpacts(90), has_derivative=False),  # infinitely many bounces
     motion_of_point,
     exact=(PATH, REST),
@@ -139,7 +139,7 @@ def slide(n):
 STOP = Exact(
     "Friction",
     "sliding point: way to the stop, v²/(2 μ g)",
-    at_end(lambda x: x.position[0]),
+    read_at_end(lambda x: x.position[0]),
     lambda n: n["speed"] ** 2 / (2 * n["friction"] * EARTH),
     5e-3,
     "m",
@@ -159,12 +159,12 @@ def ball_model(n, gravity, restitution):
     """Return a homogeneous ball over level ground."""
     body = RigidBody(n["mass"], 0.4 * n["mass"] * n["radius"] ** 2 * jnp.eye(3))
     law = Newton(restitution, n["friction"], turns=0)
-    return HardBody(body, Ball(n["radius"]), law, FLOOR, Uniform(upwards(-gravity)), 1e-12)
+    return HardBody(body, Ball(n["radius"]), law, FLOOR, Uniform(vertical(-gravity)), 1e-12)
 
 
 def slip(n):
     """Return a ball that slips on level ground, until it rolls and later."""
-    start = HardState(RigidState(upwards(n["radius"]), along_x(n["speed"]), IDENTITY, ZERO))
+    start = HardState(RigidState(vertical(n["radius"]), along_x(n["speed"]), IDENTITY, ZERO))
     rolls = 2 * n["speed"] / (7 * n["friction"] * EARTH)
     return ball_model(n, jnp.asarray(EARTH), 0.6), start, rolls * jnp.array([0.0, 1.0, 4.0])
 
@@ -182,7 +182,7 @@ ROLL_PLACE = Exact(
 ROLL_SPEED = Exact(
     "Friction",
     "ball: speed as it rolls, 5 v/7",
-    at_end(lambda x: x.body.velocity[0]),
+    read_at_end(lambda x: x.body.velocity[0]),
     lambda n: 5 / 7 * n["speed"],
     1e-9,
     "m/s",
@@ -201,8 +201,8 @@ SLIPPING = Scene(
 def strike(n):
     """Return a ball that strikes the ground obliquely without gravity, half-way in its flight."""
     time = n["radius"] / n["down"]
-    velocity = along_x(n["along"]) - upwards(n["down"])
-    start = HardState(RigidState(upwards(2 * n["radius"]), velocity, IDENTITY, ZERO))
+    velocity = along_x(n["along"]) - vertical(n["down"])
+    start = HardState(RigidState(vertical(2 * n["radius"]), velocity, IDENTITY, ZERO))
     return ball_model(n, jnp.zeros(()), n["restitution"]), start, time * jnp.array([0.0, 2.0])
 
 
@@ -215,7 +215,7 @@ def speed_after_strike(n):
 STRIKE_SPEED = Exact(
     "Friction",
     "oblique impact of a ball: speed along the ground",
-    at_end(lambda x: x.body.velocity[0]),
+    read_at_end(lambda x: x.body.velocity[0]),
     speed_after_strike,
     1e-12,
     "m/s",
@@ -244,7 +244,7 @@ STRIKING = Scene(
 def graze(n):
     """Return a point that is thrown down obliquely from 0.2 m."""
     model = Bouncer(Uniform((0.0, 0.0, -EARTH)), FLOOR, n["restitution"], n["friction"])
-    state = PointState((0.0, 0.0, 0.2), along_x(n["along"]) - upwards(2.0))
+    state = PointState((0.0, 0.0, 0.2), along_x(n["along"]) - vertical(2.0))
     return model, state, jnp.array([0.0, 0.2])
 
 
@@ -260,7 +260,7 @@ def speed_after_graze(n):
 GRAZE_PLACE = Exact(
     "Derivatives",
     "oblique impact of a point: place",
-    at_end(lambda x: x.position[0]),
+    read_at_end(lambda x: x.position[0]),
     lambda n: GRAZE_TIME * n["along"] + (0.2 - GRAZE_TIME) * speed_after_graze(n),
     1e-9,
     "m",
@@ -269,7 +269,7 @@ GRAZE_PLACE = Exact(
 GRAZE_SPEED_AFTER = Exact(
     "Derivatives",
     "oblique impact of a point: speed",
-    at_end(lambda x: x.velocity[0]),
+    read_at_end(lambda x: x.velocity[0]),
     speed_after_graze,
     1e-9,
     "m/s",
@@ -304,7 +304,7 @@ def place_after_collision(n):
 SECOND = Exact(
     "Derivatives",
     "two balls: place of the second",
-    at_end(lambda x: x.position[1, 0]),
+    read_at_end(lambda x: x.position[1, 0]),
     place_after_collision,
     1e-9,
     "m",

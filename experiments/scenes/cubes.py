@@ -17,7 +17,7 @@ from difsim.contact import (
 )
 from difsim.dynamics import Hopper
 from difsim.gravity import Uniform
-from experiments.hopper.scenes import GRAVITY, Ground, cube, thrown
+from experiments.hopper.scenes import GRAVITY, Ground, cube, throw_cube
 from experiments.scenes.closed import EARTH, FLOOR
 from experiments.scenes.draws import uniform
 from experiments.scenes.engines import Motion
@@ -50,7 +50,7 @@ def rubbed_motion(state):
 def throw(gravity, slowness, n):
     """Return the cube that is thrown."""
     model = cube(gravity, Ground(restitution=n["restitution"], friction=n["friction"]))
-    body = thrown(model).body
+    body = throw_cube(model).body
     place = body.position.at[2].set(n["height"])
     start = RigidState(place, slowness * body.velocity, body.attitude, slowness * body.spin)
     return model, model.start(start), jnp.stack([0.0 * n["time"], n["time"]])
@@ -61,7 +61,7 @@ def place_of_body(state):
     return state.body.position
 
 
-def tumbling(name, gravity, slowness, height, time):
+def build_tumbling_scene(name, gravity, slowness, height, time):
     """Return a scene of the cube, until its flight after the first contact."""
     draws = {
         "restitution": uniform(0.55, 0.65),
@@ -72,17 +72,17 @@ def tumbling(name, gravity, slowness, height, time):
     return Scene(name, draws, partial(throw, gravity, slowness), Motion(), place_of_body, lambda n: 1.0)
 
 
-def rubbing(name, friction, along, *numbers):
+def build_rubbing_scene(name, friction, along, *numbers):
     """Return a scene of the ball that rubs."""
     draws = {"friction": uniform(0.9 * friction, 1.1 * friction), "along": uniform(0.9 * along, 1.1 * along)}
     return Scene(name, draws, partial(rub, *numbers), Motion(), rubbed_motion, lambda n: 1.0)
 
 
 # It slides at 1 m/s and rolls after 2 v/(7 μ g) = 0.1 s.
-ROLLING = rubbing("ball, slides and rolls", 0.3, 1.0, 1e-3, 0.099, 0.0, 0.3)
+ROLLING = build_rubbing_scene("ball, slides and rolls", 0.3, 1.0, 1e-3, 0.099, 0.0, 0.3)
 # It slides through its impact on stiff ground.
-OBLIQUE = rubbing("ball, oblique impact", 0.1, 4.0, 1e-5, 0.2, 2.0, 0.12)
-TUMBLING = tumbling("cube of paper 003", GRAVITY["phobos"], 1.0, 0.5, TIMES[1])
-SLOW = tumbling("cube of paper 003, microgravity", MICROGRAVITY, 0.1, 0.2, SLOW_TIMES[1])
+OBLIQUE = build_rubbing_scene("ball, oblique impact", 0.1, 4.0, 1e-5, 0.2, 2.0, 0.12)
+TUMBLING = build_tumbling_scene("cube of paper 003", GRAVITY["phobos"], 1.0, 0.5, TIMES[1])
+SLOW = build_tumbling_scene("cube of paper 003, microgravity", MICROGRAVITY, 0.1, 0.2, SLOW_TIMES[1])
 
 SCENES = (ROLLING, OBLIQUE, TUMBLING, SLOW)

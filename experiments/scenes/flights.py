@@ -14,7 +14,7 @@ from difsim.shape import Ellipsoid, GridSDF, Plane, Sphere
 from difsim.units import G
 from experiments.scenes.draws import direction, magnitude, normal, uniform
 from experiments.scenes.engines import Motion
-from experiments.scenes.hard import fall_time, motion_of_point, upwards
+from experiments.scenes.hard import fall_time, motion_of_point, vertical
 from experiments.scenes.scene import Scene, until_time
 
 SHAPE = (1000.0, 700.0, 500.0)  # m, of the meshed body
@@ -58,22 +58,22 @@ def fly(n, field, surface, omega=None, **options):
     return Flight(field, omega, surface, **options), state, time
 
 
-def about_ellipsoid(n):
+def fly_about_ellipsoid(n):
     """Return a flight in the field of an ellipsoid, until it is met."""
     semi_axes = n["size"] * n["semi_axes"]
     field = EllipsoidField(jnp.zeros(3), jnp.eye(3), semi_axes, n["density"])
     return fly(n, field, Ellipsoid(semi_axes), resolution=1.0)
 
 
-def about_mascons(n):
+def fly_about_mascons(n):
     """Return a flight in the field of three points and a uniform one, until a sphere around most of them is met."""
     offset = n["size"] * n["offset"]
     points = jnp.stack([offset, -offset, jnp.roll(offset, 1)])
-    field = Mascons(GM(n) * n["shares"], points) + Uniform(upwards(1e-3 * GM(n) / n["size"] ** 2))
+    field = Mascons(GM(n) * n["shares"], points) + Uniform(vertical(1e-3 * GM(n) / n["size"] ** 2))
     return fly(n, field, Sphere(jnp.zeros(3), 0.8 * n["size"]), resolution=1.0)
 
 
-def about_point(n):
+def fly_about_point(n):
     """Return a flight past a point, in a frame that does not turn: the angular momentum stays."""
     return fly(n, PointMass(GM(n), jnp.zeros(3)), Sphere(jnp.zeros(3), 0.1 * n["size"]), jnp.zeros(3))
 
@@ -86,7 +86,7 @@ def make_mesh():
         return Polyhedron(mesh, 1.0), GridSDF.from_mesh(mesh, spacing=80.0)
 
 
-def about_mesh(n):
+def fly_about_mesh(n):
     """Return a flight in the field of a polyhedron, until its tabulated surface is met."""
     field, surface = make_mesh()
     n = n | {"size": SHAPE[0] * jnp.ones(())}
@@ -103,12 +103,12 @@ THROW = {
 }
 
 
-def over_plane(n):
+def fly_over_plane(n):
     """Return a flight in a uniform field and a frame that turns, until the ground is met."""
     fall = fall_time(n)
     plane, time = Plane(jnp.zeros(3), jnp.array([0.0, 0.0, 1.0])), n["time"] * fall
-    state = FlightState(upwards(n["height"]), n["velocity"] * n["gravity"] * fall)
-    field = Uniform(upwards(-n["gravity"]))
+    state = FlightState(vertical(n["height"]), n["velocity"] * n["gravity"] * fall)
+    field = Uniform(vertical(-n["gravity"]))
     return Flight(field, n["omega"] / fall, plane, resolution=1e-3 * time), state, until_time(time)
 
 
@@ -125,14 +125,14 @@ def scene(name, draws, build, **engine):
 
 
 SCENES = (
-    scene("flight over a plane", THROW, over_plane, order=5),
-    scene("flight, ellipsoid", THROWN, about_ellipsoid, reverse=None),
-    scene("flight, points and uniform", THROWN, about_mascons),
-    scene("flight, polyhedron", THROWN, about_mesh, reverse=None),
+    scene("flight over a plane", THROW, fly_over_plane, order=5),
+    scene("flight, ellipsoid", THROWN, fly_about_ellipsoid, reverse=None),
+    scene("flight, points and uniform", THROWN, fly_about_mascons),
+    scene("flight, polyhedron", THROWN, fly_about_mesh, reverse=None),
     Scene(
         "flight past a point",
         ORBIT,
-        about_point,
+        fly_about_point,
         Motion(1e-10, 8, reverse=Reverse()),
         motion_of_point,
         conserved=angular_momentum,

@@ -8,10 +8,10 @@ from difsim.dynamics import AbstractModel, Approach, Flight, FlightState
 from difsim.gravity import PointMass
 from difsim.rotation import Rotation
 from difsim.shape import Sphere
-from experiments.scenes.closed import nothing
+from experiments.scenes.closed import zero
 from experiments.scenes.draws import uniform
 from experiments.scenes.engines import Motion
-from experiments.scenes.hard import IDENTITY, ZERO, upwards
+from experiments.scenes.hard import IDENTITY, ZERO, vertical
 from experiments.scenes.scene import Exact, Scene
 
 
@@ -114,8 +114,8 @@ HALF_PERIOD = Exact(
     "s",
     True,
 )
-MOMENTUM = Exact("Rigid body", "asymmetric top: drift of |L|", drift_of_momentum, nothing, 1e-10)
-ENERGY = Exact("Rigid body", "asymmetric top: drift of the kinetic energy", drift_of_energy, nothing, 1e-10)
+MOMENTUM = Exact("Rigid body", "asymmetric top: drift of |L|", drift_of_momentum, zero, 1e-10)
+ENERGY = Exact("Rigid body", "asymmetric top: drift of the kinetic energy", drift_of_energy, zero, 1e-10)
 TOPS = (
     Scene(
         "free top, symmetric",
@@ -146,7 +146,7 @@ TOPS = (
 
 def orbit(n):
     """Return an orbit about a point in a frame that turns."""
-    model = Flight(PointMass(n["GM"], ZERO), upwards(n["omega"]), Sphere(ZERO, 2000.0))
+    model = Flight(PointMass(n["GM"], ZERO), vertical(n["omega"]), Sphere(ZERO, 2000.0))
     return model, FlightState(n["place"], n["velocity"]), jnp.linspace(0.0, 20_000.0, 21)
 
 
@@ -159,7 +159,7 @@ def jacobi_drift(model, solution, n):
     return jnp.max(jnp.abs(constant - constant[0])) / (0.5 * jnp.sum(v[0] ** 2))
 
 
-JACOBI = Exact("Gravity", "flight: drift of the Jacobi constant", jacobi_drift, nothing, 1e-10)
+JACOBI = Exact("Gravity", "flight: drift of the Jacobi constant", jacobi_drift, zero, 1e-10)
 ORBIT = Scene(
     "orbit in a frame that turns",
     {

@@ -34,7 +34,7 @@ FALL = {
 }
 
 
-def upwards(x):
+def vertical(x):
     """Return (0, 0, x)."""
     return x * jnp.array([0.0, 0.0, 1.0])
 
@@ -58,7 +58,7 @@ def drop_point(n, gravity, surface, place):
 
 def point_on_slope(n):
     """Return a point above a slope."""
-    return drop_point(n, Uniform(upwards(-n["gravity"])), slope(n), upwards(n["height"]))
+    return drop_point(n, Uniform(vertical(-n["gravity"])), slope(n), vertical(n["height"]))
 
 
 def point_on_ellipsoid(n):
@@ -87,10 +87,10 @@ def body_on_slope(n, outline, law):
         outline(edges),
         law(n["restitution"], n["friction"]),
         slope(n),
-        Uniform(upwards(-n["gravity"])),
+        Uniform(vertical(-n["gravity"])),
         n["height"] * n["rest_height"],
     )
-    place = upwards(n["height"] + 1.5 * jnp.linalg.norm(edges) / 2)
+    place = vertical(n["height"] + 1.5 * jnp.linalg.norm(edges) / 2)
     attitude = Rotation.from_rotation_vector(n["turn"])
     state = RigidState(place, n["velocity"] * n["gravity"] * fall, attitude, n["spin"] / fall)
     return model, HardState(state), until_time(n["time"] * fall)

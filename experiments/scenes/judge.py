@@ -14,8 +14,8 @@ from experiments.scenes.scene import (
     Prepared,
     Record,
     Scene,
-    expected,
-    expected_slopes,
+    evaluate_exact,
+    evaluate_slopes,
     prepare,
     run,
     run_forward,
@@ -123,7 +123,7 @@ def _exact_part(scene, prepared, end):
 
 def _check_exact(findings: Findings, scene: Scene, numbers: Numbers, prepared: Prepared, end: Any) -> None:
     ours = _exact_part(scene, prepared, end)
-    for each, found, value in zip(scene.exact, ours, np.asarray(expected(scene, numbers)), strict=True):
+    for each, found, value in zip(scene.exact, ours, np.asarray(evaluate_exact(scene, numbers)), strict=True):
         error = abs(found - value) / (abs(value) if each.is_relative else 1.0)
         findings.note(
             "exact", error, each.tolerance, f"{each.name} is {found:.12g}, not {value:.12g}: it differs by"
@@ -134,7 +134,7 @@ def _check_slopes(findings, scene, numbers, direction, prepared, slope) -> None:
     """Compare the derivatives of quantities in closed form with those of the closed forms."""
     if not any(each.slope for each in scene.exact):
         return
-    by = expected_slopes(scene, numbers)
+    by = evaluate_slopes(scene, numbers)
     for i, (each, found) in enumerate(zip(scene.exact, _exact_part(scene, prepared, slope), strict=True)):
         parts = np.concatenate([np.ravel(np.asarray(by[name][i]) * direction[name]) for name in numbers])
         if each.slope:
@@ -182,7 +182,7 @@ def differences(
     """
     finest = jnp.asarray(min(FINEST, scene.engine.tolerance))
 
-    def at(h):
+    def evaluate(h):
         moved = {name: value + h * direction[name] for name, value in numbers.items()}
         end, record = run(scene, moved, prepared, finest)
         usable = record.status == Status.OK and int(record.contacts) == contacts
@@ -194,12 +194,12 @@ def differences(
             return (4 * near - 3 * start - far) / step
         return (ends[0] - ends[1]) / (2 * step)
 
-    found, middle = [], at(0.0)
+    found, middle = [], evaluate(0.0)
     if middle is None:
         return None
     for step in STEPS:
         shifts = (0.0, 0.5, 1.0) if is_one_sided else (1.0, -1.0)
-        coarse, fine = ([at(part * h) for part in shifts] for h in (step, step / 2))
+        coarse, fine = ([evaluate(part * h) for part in shifts] for h in (step, step / 2))
         if any(end is None for end in (*coarse, *fine)):
             continue
         sides = 0.0 if is_one_sided else (fine[0] + fine[1] - 2 * middle) / step

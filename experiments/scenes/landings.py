@@ -14,7 +14,7 @@ from difsim.gravity import Uniform
 from difsim.rotation import Rotation
 from experiments.scenes.draws import magnitude, normal, uniform
 from experiments.scenes.engines import Motion
-from experiments.scenes.hard import upwards
+from experiments.scenes.hard import vertical
 from experiments.scenes.scene import Scene, until_time
 
 AZIMUTH = np.radians([0.0, 120.0, 240.0])
@@ -76,7 +76,7 @@ def touch_down(gear, has_boulder, has_hull, n):
     regolith = Regolith(n["thickness"], *grains, n["friction"], gravity=n["gravity"])
     height = n["edge"] * size if has_boulder else 0.0
     scenario = n["scenario"] if has_boulder else jnp.zeros_like(size)
-    gravity = Uniform(upwards(-n["gravity"]))
+    gravity = Uniform(vertical(-n["gravity"]))
     model = Touchdown(
         lander, regolith, make_boulder(n) if has_boulder else None, gravity, scenario, smoothing=1e-3 * size
     )
@@ -84,7 +84,7 @@ def touch_down(gear, has_boulder, has_hull, n):
     above = (0.75 + 0.3 + n["clearance"]) * size + height
     velocity = speed * jnp.append(n["along"], -1.0)
     attitude = Rotation.from_rotation_vector(jnp.append(n["tilt"], n["heading"]))
-    state = RigidState(upwards(above), velocity, attitude, speed / size * n["spin"])
+    state = RigidState(vertical(above), velocity, attitude, speed / size * n["spin"])
     return model, model.start(state), until_time((n["time"] + 0.3) * size / speed)
 
 
@@ -93,7 +93,7 @@ def make_boulder(n):
     heading = n["heading"] + n["edge_heading"] + AZIMUTH[1]
     out = jnp.stack([jnp.cos(heading), jnp.sin(heading), jnp.zeros_like(heading)])
     along = jnp.stack([-jnp.sin(heading), jnp.cos(heading), jnp.zeros_like(heading)])
-    edge = n["size"] * (n["edge_at"] * out + upwards(n["edge"]))
+    edge = n["size"] * (n["edge_at"] * out + vertical(n["edge"]))
     return Boulder(edge, along, 0.5 * n["size"], n["modulus"], 0.2 * n["size"], n["friction"])
 
 

@@ -266,7 +266,7 @@ def fall(law, n):
     return model, state, jnp.stack([0.0 * n["time"], n["time"]])
 
 
-def falling(name, law):
+def falling_ball(name, law):
     """Return a scene of a ball that bounces on a law."""
     return Scene(name, BOUNCE, partial(fall, law), Motion(), place_of_second, lambda n: 1.0)
 
@@ -298,7 +298,7 @@ SCENES = (
     ),
     *(power_law(exponent) for exponent in (1.0, 1.5, 2.0)),
     HERTZ,
-    falling("smoothed", smoothed),
-    falling("clipped force", clipped),
+    falling_ball("smoothed", smoothed),
+    falling_ball("clipped force", clipped),
     COLLIDING,
 )

@@ -60,13 +60,13 @@ def springs(n, modulus):
     return LinearSprings(modulus * RADIUS, 0.5, n["restitution"], n["friction"], cohesion=cohesion)
 
 
-def on_floor(n):
+def build_on_floor(n):
     """Return springs with cohesion, on a floor."""
     floor = Plane((0.0, 0.0, -2.2 * RADIUS), (0.0, 0.0, 1.0))
     return scatter(springs, n, n["speed"] ** 2 / RADIUS * n["gravity"], (floor,))
 
 
-def gained(model, solution):
+def gained_share(model, solution):
     """Return the share of their energy that appears, without that of friction's springs.
 
     While a contact slides, the springs are said to hold more than friction gave them (`Grains.energy`).
@@ -159,9 +159,17 @@ SCENES = (
         motion,
         grain_units,
         conserved=momenta,
-        gain=gained,
+        gain=gained_share,
     ),
-    Scene("grains, springs, cohesion, floor", CLUSTER, on_floor, Particles(), motion, grain_units, gain=gained),
+    Scene(
+        "grains, springs, cohesion, floor",
+        CLUSTER,
+        build_on_floor,
+        Particles(),
+        motion,
+        grain_units,
+        gain=gained_share,
+    ),
     soil("soil, Drucker and Prager", drucker_prager),
     soil("soil, elastic", murnaghan),
 )

@@ -141,7 +141,7 @@ def _prepare(scene, numbers, room):
     else:
         part = scene.observe(state)
         origin, unit = _spread(0.0, part), _spread(scene.units(numbers), part)
-    sizes = jnp.abs(expected(scene, numbers))
+    sizes = jnp.abs(evaluate_exact(scene, numbers))
     lists = scene.engine.prepare(model, state, room)
     return Prepared(origin, unit, jnp.where(sizes > 0, sizes, 1.0), lists)
 
@@ -177,15 +177,15 @@ def _end(scene, numbers, prepared, model, solution):
     return ravel_pytree(watched)[0], ours
 
 
-def expected(scene: Scene, numbers: Numbers) -> Float[Array, " k"]:
+def evaluate_exact(scene: Scene, numbers: Numbers) -> Float[Array, " k"]:
     """Return the closed forms."""
     values = [jnp.asarray(each.expected(numbers), float) for each in scene.exact]
     return jnp.stack(values) if values else jnp.zeros(0)
 
 
-def expected_slopes(scene: Scene, numbers: Numbers) -> dict[str, Array]:
+def evaluate_slopes(scene: Scene, numbers: Numbers) -> dict[str, Array]:
     """Return the derivatives of the closed forms by the numbers, by name [k, ...]."""
-    return jax.jacfwd(lambda numbers: expected(scene, numbers))(jax.tree.map(jnp.asarray, numbers))
+    return jax.jacfwd(lambda numbers: evaluate_exact(scene, numbers))(jax.tree.map(jnp.asarray, numbers))
 
 
 def _run(scene, numbers, prepared, tolerance, derivative):
@@ -238,10 +238,10 @@ def run_forward(
 ) -> tuple[Array, Array, Record]:
     """Return the end, its derivative along a direction in the numbers, and the record of the run."""
 
-    def at(numbers):
+    def evaluate(numbers):
         return _run(scene, numbers, prepared, tolerance, derivative)
 
-    return jax.jvp(at, (numbers,), (direction,), has_aux=True)
+    return jax.jvp(evaluate, (numbers,), (direction,), has_aux=True)
 
 
 @eqx.filter_jit

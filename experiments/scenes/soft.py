@@ -16,7 +16,7 @@ from difsim.rotation import Rotation
 from difsim.shape import Ellipsoid, GridSDF, Plane
 from experiments.scenes.draws import direction, magnitude, normal, turn, uniform
 from experiments.scenes.engines import Motion
-from experiments.scenes.hard import CORNERS, motion_of_body, upwards
+from experiments.scenes.hard import CORNERS, motion_of_body, vertical
 from experiments.scenes.scene import Scene, until_time
 
 AXIS = np.array([0.6, 0.48, 0.64])  # any that no scene's vertical is parallel to
@@ -87,7 +87,7 @@ def compressive(n):
     return viscous(contact.CompressionDamping, contact.Hooke(n["stiffness"]), n), coulomb(n)
 
 
-def clipped(n):
+def clipped_law(n):
     """Return Tsuji's law, clipped, with sticking at the effective point and rolling resistance."""
     friction = AtEffectivePoint(contact.StickSlip(n["friction"], 1.2 * n["friction"], n["slip_speed"]))
     rolling = (contact.RollingTorque(n["rolling"], n["turning"]),)
@@ -146,24 +146,24 @@ def ball(size):
     return contact.Ball(0.5 * size)
 
 
-def on_plane(outline, laws, n):
+def build_on_plane(outline, laws, n):
     """Return a body above level ground."""
     up, gravity = jnp.array([0.0, 0.0, 1.0]), n["gravity"] * n["speed"] ** 2 / n["size"]
-    return hop(n, outline, laws, Plane(jnp.zeros(3), up), Uniform(upwards(-gravity)), jnp.zeros(3), up)
+    return hop(n, outline, laws, Plane(jnp.zeros(3), up), Uniform(vertical(-gravity)), jnp.zeros(3), up)
 
 
-def above_ellipsoid(n, surface, gravity, semi_axes):
+def build_above_ellipsoid(n, surface, gravity, semi_axes):
     """Return a cube above an ellipsoid that turns."""
     up = safe.unit(n["place"])
     reach = 1 / safe.norm(up / semi_axes)
     return hop(n, cube, compressive, surface, gravity, reach * up, safe.unit(up / semi_axes**2), n["omega"])
 
 
-def on_ellipsoid(n):
+def build_on_ellipsoid(n):
     """Return a cube above an ellipsoid of some of its sizes."""
     semi_axes = n["size"] * n["semi_axes"]
     pull = n["gravity"] * n["speed"] ** 2 / n["size"] * jnp.max(semi_axes) ** 2
-    return above_ellipsoid(n, Ellipsoid(semi_axes), PointMass(pull, jnp.zeros(3)), semi_axes)
+    return build_above_ellipsoid(n, Ellipsoid(semi_axes), PointMass(pull, jnp.zeros(3)), semi_axes)
 
 
 @cache
@@ -173,11 +173,11 @@ def make_mesh():
         return GridSDF.from_mesh(ellipsoid_mesh(PIT, 3), spacing=0.1)
 
 
-def on_mesh(n):
+def build_on_mesh(n):
     """Return a cube above a mesh whose distance is tabulated, in the field of two points."""
     pull = 0.5 * n["gravity"] * n["speed"] ** 2 / n["size"] * jnp.ones(2)
     gravity = Mascons(pull, jnp.array([[0.3, 0.0, 0.0], [-0.3, 0.0, 0.0]]))
-    return above_ellipsoid(n, make_mesh(), gravity, jnp.array(PIT))
+    return build_above_ellipsoid(n, make_mesh(), gravity, jnp.array(PIT))
 
 
 def scene(name, build, draws=HOP, drives=(), reverse=None):
@@ -189,11 +189,13 @@ ROUND = HOP | {"semi_axes": uniform(3 * np.ones(3), 8), "place": direction(), "o
 PITTED = HOP | {"size": magnitude(0.05, 0.3), "place": direction(), "omega": normal(0.05, 3)}
 # Two laws of paper 003 can give energy: the force that keeps a slow slip as it is, and that of rolling resistance.
 SCENES = (
-    scene("ball, linear, tensile damper", partial(on_plane, ball, tensile)),
-    scene("cube, linear, compressive damper", partial(on_plane, cube, compressive), reverse=Unrolled()),
-    scene("cube, Tsuji clipped, stick and slip", partial(on_plane, cube, clipped), drives=("friction",)),
-    scene("cube, Hunt and Crossley, springs", partial(on_plane, cube, hunt_crossley)),
-    scene("cube, Hertz and Mindlin, cohesion", partial(on_plane, cube, hertz), HOP, ("rolling",), Unrolled()),
-    scene("cube on a turning ellipsoid", on_ellipsoid, ROUND),
-    scene("cube on a mesh", on_mesh, PITTED),
+    scene("ball, linear, tensile damper", partial(build_on_plane, ball, tensile)),
+    scene("cube, linear, compressive damper", partial(build_on_plane, cube, compressive), reverse=Unrolled()),
+    scene("cube, Tsuji clipped, stick and slip", partial(build_on_plane, cube, clipped_law), drives=("friction",)),
+    scene("cube, Hunt and Crossley, springs", partial(build_on_plane, cube, hunt_crossley)),
+    scene(
+        "cube, Hertz and Mindlin, cohesion", partial(build_on_plane, cube, hertz), HOP, ("rolling",), Unrolled()
+    ),
+    scene("cube on a turning ellipsoid", build_on_ellipsoid, ROUND),
+    scene("cube on a mesh", build_on_mesh, PITTED),
 )

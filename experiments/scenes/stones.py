@@ -10,7 +10,7 @@ import numpy as np
 from difsim import Rotation, safe
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import Newton, PowerLaw, Stronge, TangentialSpring
-from difsim.dynamics import Calibrated, CompliantPair, HardPair, Pair, PairState, SmoothPair
+from difsim.dynamics import CalibratedNormal, CompliantPair, HardPair, Pair, PairState, SmoothPair
 from difsim.mesh import box
 from difsim.shape import Box
 from experiments.scenes.draws import direction, magnitude, normal, turn, uniform
@@ -74,7 +74,7 @@ def stronge(n, stiffness, step):
 
 def smooth(n, stiffness, step):
     """Return springs and dampers along and across."""
-    normal = Calibrated(n["restitution"], PowerLaw(stiffness, 1.0))
+    normal = CalibratedNormal(n["restitution"], PowerLaw(stiffness, 1.0))
     return SmoothPair(normal, TangentialSpring(n["friction"], 0.3 * stiffness), 0.0, step)
 
 
@@ -91,7 +91,7 @@ def units(n):
     return PairState(each, each)
 
 
-def gained(pair, solution):
+def gained_share(pair, solution):
     """Return the share of the kinetic energy that the contacts made."""
     before, after = solution.impacts.kinetic_energy_cm
     return safe.divide(jnp.maximum(after - before, 0.0), before)
@@ -109,7 +109,7 @@ def momenta(pair, solution):
 
 RIGID = BOXES | {"restitution": uniform(0.1, 0.95, least=0.0, most=1.0)}
 SCENES = tuple(
-    Scene(name, draws, partial(collide, law), Collision(), units=units, conserved=momenta, gain=gained)
+    Scene(name, draws, partial(collide, law), Collision(), units=units, conserved=momenta, gain=gained_share)
     for name, draws, law in (
         ("two boxes, Newton", RIGID, newton),
         ("two boxes, Stronge", RIGID, stronge),

@@ -16,7 +16,7 @@ from jinja2 import UndefinedError
 
 from difsim import Status
 from difsim.declarations import Quantity
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 from difsim.saving.texts import read_text
 from experiments.harness import SEED, Found, Study
 from experiments.memory import forget_programs, maps_are_many
@@ -208,7 +208,7 @@ def page(options: Soak, out: Path) -> Found:
     except (UndefinedError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no summary of a search ({error}): run `difsim soak` again") from error
     written = out / "soak.md"
-    with atomically(written) as whole:
+    with write_atomically(written) as whole:
         whole.write_text(text, encoding="utf-8")
     return Found(text=str(written))
 

@@ -14,7 +14,7 @@ def _verdict(holds: bool) -> str:
     return "pass" if holds else "FAIL"
 
 
-def _compared(name: str, theirs: float, ours: float, tolerance: float | None = None) -> tuple:
+def _compare(name: str, theirs: float, ours: float, tolerance: float | None = None) -> tuple:
     if tolerance is None:
         return name, theirs, f"{ours:.4g}", "none fixed", "reported"
     return name, theirs, f"{ours:.4g}", tolerance, _verdict(abs(ours - theirs) <= tolerance)
@@ -23,9 +23,7 @@ def _compared(name: str, theirs: float, ours: float, tolerance: float | None = N
 def _cells(theirs: np.ndarray, ours: list, tolerance: float | None) -> list[tuple]:
     """The rows of one of the paper's tables over restitution and inclination."""
     return [
-        _compared(
-            f"e = {e}, α = {angle:g}°", float(theirs[i, j]), ours[i][j], None if angle == 15.0 else tolerance
-        )
+        _compare(f"e = {e}, α = {angle:g}°", float(theirs[i, j]), ours[i][j], None if angle == 15.0 else tolerance)
         for i, e in enumerate(cobbles_paper.RESTITUTIONS)
         for j, angle in enumerate(cobbles_paper.INCLINATIONS)
     ]
@@ -45,7 +43,7 @@ def monte_carlo(found: dict) -> list[tuple]:
     """Tables 14 to 16: CoR_E from cameras, its scatter, and the share of fits that converge."""
     names = {"converged": "converged share", "energy_ratio": "mean CoR_E", "sigma": "σ of CoR_E"}
     return [
-        _compared(f"scenario {which}, {pixel} px: {text}", row["paper"][name], row[name])
+        _compare(f"scenario {which}, {pixel} px: {text}", row["paper"][name], row[name])
         for which, rows in found["monte_carlo"].items()
         for pixel, row in rows.items()
         for name, text in names.items()
@@ -129,11 +127,11 @@ def cliff(found: dict) -> list[tuple]:
             "0.002",
             _verdict(apart <= 2e-3),
         ),
-        _compared("front, m", found["front_measured_m"], found["front_m"]),
+        _compare("front, m", found["front_measured_m"], found["front_m"]),
     ]
-    rows += [_compared(f"slope over {k}, °", theirs, ours) for k, (ours, theirs) in found["slopes_deg"].items()]
+    rows += [_compare(f"slope over {k}, °", theirs, ours) for k, (ours, theirs) in found["slopes_deg"].items()]
     ours, theirs = found["failure_slope_deg"]
-    return [*rows, _compared("mean slope of the failure surface, °", theirs, ours)]
+    return [*rows, _compare("mean slope of the failure surface, °", theirs, ours)]
 
 
 def sampling(found: dict) -> list[tuple]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 from experiments.harness import Found, Study
 from experiments.validation import gravity, pages, papers, scenes, soil
 from experiments.validation.cases import Case, Cases, Convergence
@@ -52,7 +52,7 @@ def _pages(options: Validation, out: Path) -> Found:
     kept = now.read_text(encoding="utf-8") if now.is_file() else ""
     written = {"validation.md": pages.validation(options.results), now.name: papers.papers(options.results, kept)}
     for name, page in written.items():
-        with atomically(out / name) as whole:
+        with write_atomically(out / name) as whole:
             whole.write_text(page, encoding="utf-8")
     return Found(text="\n".join(f"{out / name}" for name in written))
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from experiments.scenes.catalogue import SCENES
-from experiments.scenes.scene import Scene, expected, expected_slopes, measure, measure_slopes
+from experiments.scenes.scene import Scene, evaluate_exact, evaluate_slopes, measure, measure_slopes
 from experiments.validation.cases import Case
 
 DERIVATIVES = "Derivatives"  # the heading of those of which the derivatives are printed
@@ -27,14 +27,14 @@ def compare(scene: Scene, chosen: dict) -> list[Case]:
         f"{name} = {np.array2string(np.asarray(value), precision=4)}" for name, value in chosen.items()
     )
     found = []
-    values, exact = measure(scene, numbers), expected(scene, numbers)
+    values, exact = measure(scene, numbers), evaluate_exact(scene, numbers)
     for each, ours, value in zip(scene.exact, values, exact, strict=True):
         name = f"{each.name} ({label})" if label else each.name
         found.append(Case(each.subject, name, value, ours, each.tolerance, each.unit, each.is_relative))
     if not any(each.subject == DERIVATIVES for each in scene.exact):
         return found
     slopes = measure_slopes(scene, numbers)
-    exact = expected_slopes(scene, numbers)
+    exact = evaluate_slopes(scene, numbers)
     for i, each in enumerate(scene.exact):
         for key in numbers:
             for index in np.ndindex(np.shape(numbers[key])):

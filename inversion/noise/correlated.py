@@ -9,11 +9,11 @@ from jaxtyping import Array, Float
 
 from difsim.typing import as_float, require
 
-from .law import AbstractNoise, Compared, Quantity, diagonal, named, scored, whitened
+from .law import AbstractNoise, Compared, Quantity, diagonal, parameter_names, score_rows, whiten
 
 
 class Correlated(AbstractNoise):
-    """The stated errors, and beside them errors that are correlated in time.
+    """The stated errors, with errors that are correlated in time.
 
     covariance(i, j) = stated(i, j) + amplitude^2 exp(-|t_i - t_j| / time).
 
@@ -39,7 +39,7 @@ class Correlated(AbstractNoise):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        return named(self.amplitude, self.time)
+        return parameter_names(self.amplitude, self.time)
 
     @property
     def is_sum_of_squares(self) -> bool:
@@ -56,17 +56,17 @@ class Correlated(AbstractNoise):
 
     def compare(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Compared:
         both = self._factor(factor, p)
-        r = whitened(d, both)
+        r = whiten(d, both)
         log = jnp.log(jnp.diag(both) / diagonal(factor))
         misfit = jnp.sum(r**2) + 2.0 * jnp.sum(log)
         if not self.parameters:
             return Compared(r, misfit)
         # r are the errors of predictions from the data before: their spread is differentiated in rows of its own.
-        rows = [r * jnp.exp(log - jax.lax.stop_gradient(log)), scored(1.0 - r**2, 2.0, log)]
+        rows = [r * jnp.exp(log - jax.lax.stop_gradient(log)), score_rows(1.0 - r**2, 2.0, log)]
         return Compared(jnp.concatenate(rows), misfit)
 
     def scores(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Float[Array, " k"]:
-        return whitened(d, self._factor(factor, p))
+        return whiten(d, self._factor(factor, p))
 
     def _factor(self, factor: Array, p: Mapping[str, Array]) -> Float[Array, "k k"]:
         stated = jnp.diag(factor**2) if factor.ndim == 1 else factor @ factor.T

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from difsim.typing import Scalar, as_float, require
 
-from .law import AbstractNoise, Compared, Quantity, named, scored, whitened
+from .law import AbstractNoise, Compared, Quantity, parameter_names, score_rows, whiten
 
 
 class Normal(AbstractNoise):
@@ -29,7 +29,7 @@ class Normal(AbstractNoise):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        return named(self.scale)
+        return parameter_names(self.scale)
 
     @property
     def is_sum_of_squares(self) -> bool:
@@ -42,15 +42,17 @@ class Normal(AbstractNoise):
         return self
 
     def compare(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Compared:
-        z, scale = whitened(d, factor), _each(self.scale(p), d)
+        z, scale = whiten(d, factor), _scale_each(self.scale(p), d)
         r, log = z / scale, jnp.log(scale)
         misfit = jnp.sum(r**2) + 2.0 * jnp.sum(log)
         if not self.parameters:
             return Compared(r, misfit)
-        return Compared(jnp.concatenate([z / jax.lax.stop_gradient(scale), scored(1.0 - r**2, 2.0, log)]), misfit)
+        return Compared(
+            jnp.concatenate([z / jax.lax.stop_gradient(scale), score_rows(1.0 - r**2, 2.0, log)]), misfit
+        )
 
     def scores(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Float[Array, " k"]:
-        return whitened(d, factor) / _each(self.scale(p), d)
+        return whiten(d, factor) / _scale_each(self.scale(p), d)
 
 
 class StudentT(AbstractNoise):
@@ -72,7 +74,7 @@ class StudentT(AbstractNoise):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        return named(self.scale)
+        return parameter_names(self.scale)
 
     @property
     def is_sum_of_squares(self) -> bool:
@@ -85,23 +87,23 @@ class StudentT(AbstractNoise):
         return self
 
     def compare(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Compared:
-        nu, z, scale = self.dof, whitened(d, factor), _each(self.scale(p), d)
+        nu, z, scale = self.dof, whiten(d, factor), _scale_each(self.scale(p), d)
         r, log = z / scale, jnp.log(scale)
         slope = (nu + 1.0) * r / (nu + r**2)  # of -ln L by r
         # ln of the normal density over that of t, both at 0.
         lower = 0.5 * jnp.log(nu / 2.0) + gammaln(0.5 * nu) - gammaln(0.5 * (nu + 1.0))
         misfit = jnp.sum((nu + 1.0) * jnp.log1p(r**2 / nu) + 2.0 * log + 2.0 * lower)
-        rows = [scored(slope, (nu + 1.0) / (nu + 3.0), z / jax.lax.stop_gradient(scale))]
+        rows = [score_rows(slope, (nu + 1.0) / (nu + 3.0), z / jax.lax.stop_gradient(scale))]
         if self.parameters:
-            rows.append(scored(1.0 - slope * r, 2.0 * nu / (nu + 3.0), log))
+            rows.append(score_rows(1.0 - slope * r, 2.0 * nu / (nu + 3.0), log))
         return Compared(jnp.concatenate(rows), misfit)
 
     def scores(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Float[Array, " k"]:
-        r = whitened(d, factor) / _each(self.scale(p), d)
+        r = whiten(d, factor) / _scale_each(self.scale(p), d)
         beyond = 0.5 * betainc(0.5 * self.dof, 0.5, self.dof / (self.dof + r**2))  # probability above |r|
         return -jnp.sign(r) * ndtri(beyond)
 
 
-def _each(scale: Array, d: Array) -> Array:
+def _scale_each(scale: Array, d: Array) -> Array:
     """The scale of each of the differences."""
     return jnp.broadcast_to(jnp.ravel(scale), d.shape)

@@ -44,7 +44,7 @@ class Quantity(eqx.Module):
         return as_float(self.number) if self.name is None else p[self.name]
 
 
-def named(*quantities: Quantity) -> tuple[str, ...]:
+def parameter_names(*quantities: Quantity) -> tuple[str, ...]:
     """The names of those quantities that are parameters."""
     return tuple(quantity.name for quantity in quantities if quantity.name is not None)
 
@@ -89,7 +89,7 @@ class AbstractNoise(eqx.Module):
         """
 
 
-def whitened(d: Float[Array, " k"], factor: Array) -> Float[Array, " k"]:
+def whiten(d: Float[Array, " k"], factor: Array) -> Float[Array, " k"]:
     """The differences in units of their stated error. **Arguments:** `d`; `factor`. **Returns:** L^-1 d [k]."""
     return d / factor if factor.ndim == 1 else jax.scipy.linalg.solve_triangular(factor, d, lower=True)
 
@@ -99,7 +99,7 @@ def diagonal(factor: Array) -> Float[Array, " k"]:
     return factor if factor.ndim == 1 else jnp.diag(factor)
 
 
-def scored(gradient: Array, information: Any, of: Array) -> Array:
+def score_rows(gradient: Array, information: Any, of: Array) -> Array:
     """Rows for a term of the likelihood: their value times their derivative is the gradient.
 
     **Arguments:** `gradient` of -ln L by `of`; `information`, the expected square of it; `of`, what is

@@ -14,25 +14,25 @@ DESIGN = RNG.normal(size=(12, 5))
 TRUE = np.array([[0.2, 0.8], [0.5, 0.4]])
 
 
-def both(p):
+def predict_both(p):
     field = jnp.concatenate([jnp.ravel(p["field"]), p["a"][None]])
-    return {"y": jnp.asarray(DESIGN) @ field}, toys.always()
+    return {"y": jnp.asarray(DESIGN) @ field}, toys.always_problem()
 
 
 def problem(**parameters):
     y = DESIGN @ [*TRUE.ravel(), 0.3] + 0.01 * RNG.normal(size=12)
     every = {"field": Bounded(-1.0, 2.0, shape=(2, 2)), "a": Gaussian(0.0, 1.0)} | parameters
-    return Problem(every, both, Observations({"y": Observation(y, 0.01)}))
+    return Problem(every, predict_both, Observations({"y": Observation(y, 0.01)}))
 
 
 @pytest.fixture(scope="module")
-def fitted():
+def fit():
     posed = problem()
     return posed, inversion.fit(posed, key=jax.random.PRNGKey(0), starts=8, keep=2)
 
 
-def test_an_array_is_fitted_as_its_numbers_would_be(fitted):
-    posed, found = fitted
+def test_an_array_is_fitted_as_its_numbers_would_be(fit):
+    posed, found = fit
     w = np.vstack([DESIGN / 0.01, [0, 0, 0, 0, 1.0]])
     covariance = np.linalg.inv(w.T @ w)
     y = np.append(posed.data["y"].value, 0.0) / np.append(np.full(12, 0.01), 1.0)
@@ -46,8 +46,8 @@ def test_an_array_is_fitted_as_its_numbers_would_be(fitted):
     assert found.ok and "field  [2, 2] from 0.1" in str(found)
 
 
-def test_one_number_of_an_array_is_profiled_and_identified(fitted):
-    posed, found = fitted
+def test_one_number_of_an_array_is_profiled_and_identified(fit):
+    posed, found = fit
     lower, upper = inversion.profile(posed, found, "field[1,0]", points=9).interval
     np.testing.assert_allclose(
         [lower, upper],
@@ -79,7 +79,7 @@ def test_a_tree_carries_arrays_along(key):
         "a": Discrete((0.1, 0.3, 0.5)),
         "c": Fixed([1.0, 2.0]),
     }
-    posed = Problem(parameters, both, Observations(y))
+    posed = Problem(parameters, predict_both, Observations(y))
 
     def solve(node, guess):
         guesses = [] if guess is None else [guess]
@@ -97,7 +97,7 @@ def test_two_hundred_unknowns_are_one_program():
     def operations(count):
         made = {"a": Bounded(0.0, 1.0, shape=(count,)), "b": Log(1.0, np.full(count, 9.0))}
         data = Observations({"y": Observation(np.zeros(count), 1.0)})
-        posed = Problem(made, lambda p: ({"y": p["a"] * p["b"]}, toys.always()), data)
+        posed = Problem(made, lambda p: ({"y": p["a"] * p["b"]}, toys.always_problem()), data)
         return len(jax.make_jaxpr(posed.linearise)(jnp.zeros(2 * count)).eqns)
 
     assert operations(200) == operations(2)
@@ -114,7 +114,7 @@ def test_two_hundred_unknowns_are_one_program():
         (lambda: problem().hold({"field": np.full((2, 2), 9.0)}), "outside"),
         (lambda: problem().hold({"field[2,0]": 0.0}), "no single unknown"),
         (lambda: problem().hold({"fields[0]": 0.0}), "no parameter"),
-        (lambda: problem().scaled({"field": np.zeros(4), "a": 0.0}), "must match"),
+        (lambda: problem().to_prior_scale({"field": np.zeros(4), "a": 0.0}), "must match"),
     ],
 )
 def test_refused(make, says):

@@ -44,17 +44,19 @@ def lattice(container, pitch, half, layers):
 def test_figures_of_a_cubic_lattice(container):
     place = lattice(container, 0.01, 10, 20)
     overlap = 1e-3  # of the diameter: they touch
-    figures = PackingStatistics.of(place, np.full(place.shape[1], 0.005 * (1 + overlap)), 2000.0, container)
+    figures = PackingStatistics.measure(place, np.full(place.shape[1], 0.005 * (1 + overlap)), 2000.0, container)
     assert figures.coordination == 6
     assert figures.height == pytest.approx(0.2)
     # The core begins and ends at the lattice's planes only nearly: 1 % of a bed of 16 pitches.
     assert figures.solid_fraction == pytest.approx(np.pi / 6, rel=0.01)
     assert figures.bulk_density == pytest.approx(2000 * figures.solid_fraction)
     assert figures.porosity == 1 - figures.solid_fraction
-    apart = PackingStatistics.of(place, np.full(place.shape[1], 0.0049), 2000.0, container)
+    apart = PackingStatistics.measure(place, np.full(place.shape[1], 0.0049), 2000.0, container)
     assert apart.coordination == 0
     with pytest.raises(ValueError, match="has no core"):
-        PackingStatistics.of(place[:, place[2] < 0.03], np.full((place[2] < 0.03).sum(), 0.005), 2000.0, container)
+        PackingStatistics.measure(
+            place[:, place[2] < 0.03], np.full((place[2] < 0.03).sum(), 0.005), 2000.0, container
+        )
 
 
 def test_bad_input():

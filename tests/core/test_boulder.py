@@ -146,13 +146,13 @@ def test_forces_are_minus_the_gradient_wherever_the_strut_lies():
 
     @jax.jit
     @jax.vmap
-    def both(hip, foot):
+    def evaluate(hip, foot):
         edge = stone.cross(hip, foot)
         force, energy = series_force(edge.closure, K, stone.hertz), series_energy(edge.closure, K, stone.hertz)
         slope = jnp.stack(jax.grad(stone.edge_energy, argnums=(0, 1))(hip, foot, K))
         return edge.weight, jnp.stack(stone.edge_force(edge, force, energy)), -slope
 
-    weight, push, expected = (np.asarray(x) for x in both(jnp.asarray(hip), jnp.asarray(hip + strut)))
+    weight, push, expected = (np.asarray(x) for x in evaluate(jnp.asarray(hip), jnp.asarray(hip + strut)))
     size = np.abs(expected).max(axis=(1, 2), keepdims=True)
     np.testing.assert_allclose(push, expected, rtol=0, atol=1e-9 * np.maximum(size, 1).max())
     assert np.mean((weight > 0) & (weight < 1)) > 0.05, "many are fading"
@@ -162,14 +162,14 @@ def test_gradients_by_the_boulder():
     """Edge position and direction, modulus and radius; separated, touching and deep."""
     along = lambda b: b.edge_direction / jnp.sqrt(b.edge_direction @ b.edge_direction)  # noqa: E731
 
-    def everything(b, hip, foot):
+    def evaluate(b, hip, foot):
         b = eqx.tree_at(lambda b: b.edge_direction, b, along(b))
         edge = b.cross(hip, foot)
         return edge.closure, edge.normal, edge.point, edge.weight, b.edge_energy(hip, foot, K)
 
     for lift in (0.3, 0.0, -0.05):
         hip, foot = jnp.array([0.1, 0.05, 1.09 + lift]), jnp.array([1.5, 0.2, -0.2 + lift])
-        check_gradients(everything, boulder(), hip, foot, rtol=1e-5)
+        check_gradients(evaluate, boulder(), hip, foot, rtol=1e-5)
 
 
 def test_a_strut_along_the_edge_stays_finite():
@@ -181,10 +181,12 @@ def test_a_strut_along_the_edge_stays_finite():
 
 def test_friction_of_the_boulder():
     np.testing.assert_allclose(
-        boulder().sliding(jnp.array(10.0), jnp.array([3.0, 4.0, 0.0])), [-3.6, -4.8, 0], rtol=1e-6
+        boulder().sliding_force(jnp.array(10.0), jnp.array([3.0, 4.0, 0.0])), [-3.6, -4.8, 0], rtol=1e-6
     )
-    check_finite(boulder().sliding, jnp.array(0.0), jnp.zeros(3))
-    check_gradients(lambda b, N, v: b.sliding(N, v), boulder(), jnp.array(10.0), jnp.array([0.003, -0.01, 0.002]))
+    check_finite(boulder().sliding_force, jnp.array(0.0), jnp.zeros(3))
+    check_gradients(
+        lambda b, N, v: b.sliding_force(N, v), boulder(), jnp.array(10.0), jnp.array([0.003, -0.01, 0.002])
+    )
 
 
 @pytest.mark.parametrize(

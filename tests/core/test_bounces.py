@@ -17,13 +17,13 @@ def ball(e, friction=0.0) -> Bouncer:
     return Bouncer(Uniform(jnp.array([0.0, 0.0, -G])), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), e, friction)
 
 
-def above(h):
+def drop_above(h):
     return PointState(jnp.stack([0.0 * h, 0.0 * h, h]))
 
 
 def drop(h, e, time, throw=True, **options):
     """With room for two impacts each time, so that tests of values share one compilation."""
-    return simulate(ball(e), above(h), jnp.array([0.0, time]), **two_impacts(**options), throw=throw)
+    return simulate(ball(e), drop_above(h), jnp.array([0.0, time]), **two_impacts(**options), throw=throw)
 
 
 def two_impacts(**options):

@@ -27,11 +27,11 @@ def solve():
 
 @pytest.fixture(scope="module")
 def leaves(solve):
-    return enumerate_leaves(toys.mixed()[0], solve)
+    return enumerate_leaves(toys.mixed_problem()[0], solve)
 
 
 def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):
-    problem, truth = toys.mixed()
+    problem, truth = toys.mixed_problem()
     tree = inversion.branch_and_bound(problem, solve)
     assert len(leaves) == 18 > tree.nodes_visited
     assert tree.agrees(leaves)
@@ -46,18 +46,18 @@ def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):
 
 
 def test_any_order_gives_the_same_answer(solve, leaves):
-    tree = inversion.branch_and_bound(toys.mixed()[0], solve, order=("s", "c", "E"))
+    tree = inversion.branch_and_bound(toys.mixed_problem()[0], solve, order=("s", "c", "E"))
     assert tree.agrees(leaves) and list(tree.nodes[-1].assignment) == ["s", "c", "E"]
 
 
 def test_stopped_early_leaves_a_gap(solve):
-    tree = inversion.branch_and_bound(toys.mixed()[0], solve, max_nodes=1)
+    tree = inversion.branch_and_bound(toys.mixed_problem()[0], solve, max_nodes=1)
     assert tree.incumbent is None and tree.bound_gap == np.inf
     assert not tree.agrees(tree.nodes)
     assert not tree.is_closed and "no leaf" in tree.verdict
 
 
-def told(misfits, searches=1):
+def solver_of(misfits, searches=1):
     """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere, after so many searches."""
 
     def solve(node, guess):
@@ -74,12 +74,12 @@ TOLD = {(): 1.0, (1e8,): 1.0, (1e7,): 3.0, (1e9,): 2.5, (1e8, 0.2): 2.0, (1e8, 0
 
 
 def test_bounds_from_physics_are_proved_and_drop_nodes_unsolved():
-    problem = toys.mixed()[0].hold({"s": 1.0})
+    problem = toys.mixed_problem()[0].hold({"s": 1.0})
 
     def limit(assignment):
         return 5.0 if assignment["E"] != 1e8 or assignment.get("c") in (0.6, 1.0) else 0.0
 
-    tree = inversion.branch_and_bound(problem, told(TOLD, searches=40), order=("E", "c"), limit=limit)
+    tree = inversion.branch_and_bound(problem, solver_of(TOLD, searches=40), order=("E", "c"), limit=limit)
     assert tree.nodes_visited == 3 and tree.dropped == {"proved": 4, "probable": 0, "heuristic": 0}
     assert tree.incumbent.misfit == 2.0 and tree.missed == pytest.approx(1.0 - 38 / 40)
 

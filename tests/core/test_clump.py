@@ -44,13 +44,13 @@ HIT = AMONG.at_rest(
 
 def test_a_free_top_keeps_its_momentum_and_turns_to_second_order():
     @eqx.filter_jit
-    def flown(clump, dt, steps):
+    def fly(clump, dt, steps):
         begin = flying((0, 0, 0), (1.0, 0, 0), TURNED, (5.0, -3.0, 8.0))
-        return jax.lax.fori_loop(0, steps, lambda _, at: clump.drifted(at, dt), begin), begin
+        return jax.lax.fori_loop(0, steps, lambda _, at: clump.drift(at, dt), begin), begin
 
     ends = []
     for steps in (100, 200, 3200):
-        end, begin = flown(CLUMP, jnp.asarray(1.0 / steps), jnp.asarray(steps))
+        end, begin = fly(CLUMP, jnp.asarray(1.0 / steps), jnp.asarray(steps))
         body = CLUMP.body
         before, after = (s.rotation @ (body.inertia @ s.spin) for s in (begin, end))
         np.testing.assert_allclose(after, before, rtol=1e-12)
@@ -73,8 +73,8 @@ def test_low_inertia_makes_an_outer_sub_sphere_light():
             bound = float(clump.mobility(jnp.array([x, y, z])))
             assert moves <= bound * (1 + 1e-12) and bound <= np.sqrt(3) * moves
             least.append(1 / bound)
-        assert float(clump.share) == pytest.approx(min(*least, m))
-    assert float(heavy.share) < 0.2
+        assert float(clump.least_mass) == pytest.approx(min(*least, m))
+    assert float(heavy.least_mass) < 0.2
 
 
 def test_from_a_mesh_and_bad_input():
@@ -93,7 +93,7 @@ def test_from_a_mesh_and_bad_input():
         Clump(CLUMP.body, np.zeros((2, 3)), np.array([1.0, 0.0]))
 
 
-def at(**changes):
+def make_state(**changes):
     good = {"x": (0.0, 0.0, 1.0), "v": (0.0, 0.0, 0.0)}
     return (flying(**good | changes),)
 
@@ -102,12 +102,12 @@ def at(**changes):
     ("states", "says"),
     [
         ((), "0 states for 1 clumps"),
-        (at()[0], "states of clumps is RigidState: give a tuple"),
+        (make_state()[0], "states of clumps is RigidState: give a tuple"),
         ((1.0,), "float is no state of a Clump"),
-        (at(attitude=(2.0, 0.0, 0.0, 0.0)), "no unit quaternion"),
-        (at(attitude=(1.0, 0.0, 2e-2, 0.0)), "no unit quaternion"),
-        (at(attitude=(np.nan, 0.0, 0.0, 0.0)), "no finite place"),
-        (at(x=(0.0, np.inf, 0.0)), "no finite place"),
+        (make_state(attitude=(2.0, 0.0, 0.0, 0.0)), "no unit quaternion"),
+        (make_state(attitude=(1.0, 0.0, 2e-2, 0.0)), "no unit quaternion"),
+        (make_state(attitude=(np.nan, 0.0, 0.0, 0.0)), "no finite place"),
+        (make_state(x=(0.0, np.inf, 0.0)), "no finite place"),
     ],
 )
 def test_bad_states_of_clumps(states, says):
@@ -120,13 +120,13 @@ def test_states_of_others_are_refused():
     with pytest.raises(ValueError, match="position has shape"):
         AMONG.at_rest(jnp.zeros((3, 4)), HIT.clumps)
     with pytest.raises(ValueError, match=r"position of a state has shape \(3, 3\): give \[3, 4\]"):
-        Grains(LAW, np.full(4, R), RHO, clumps=(CLUMP,), clump_laws=(None,)).joined(
+        Grains(LAW, np.full(4, R), RHO, clumps=(CLUMP,), clump_laws=(None,)).with_clumps(
             alone.at_rest(jnp.zeros((3, 3))), HIT.clumps
         )
     with pytest.raises(ValueError, match="0 walls and 1 clumps"):
-        AMONG.joined(HIT, HIT.clumps)
+        AMONG.with_clumps(HIT, HIT.clumps)
     with pytest.raises(ValueError, match="0 walls and 0 clumps: give one with these grains' 1 walls"):
-        Grains(LAW, AMONG.radius, RHO, walls=(FLOOR,)).joined(alone.at_rest(jnp.zeros((3, 3))), ())
+        Grains(LAW, AMONG.radius, RHO, walls=(FLOOR,)).with_clumps(alone.at_rest(jnp.zeros((3, 3))), ())
     lost = eqx.tree_at(lambda g: g.clumps[0].centre, AMONG, CLUMP.centre.at[1, 2].set(jnp.nan))
     with pytest.raises(ValueError, match="sub-spheres of a Clump are at no finite place"):
         lost.at_rest(jnp.zeros((3, 3)), HIT.clumps)

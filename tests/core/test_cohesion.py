@@ -18,11 +18,11 @@ from difsim.contact import (
     SurfaceContact,
     Vertices,
 )
-from difsim.contact.contact_points import Moving
+from difsim.contact.contact_points import BodyMotion
 from difsim.contact.regularisation import Smoothing
 from difsim.shape import Plane
 from tests.catalogue import COHESIONS
-from tests.helpers import approx, check_gradients, rows, single
+from tests.helpers import approx, check_gradients, rows, to_single
 
 GAPS = np.linspace(-0.5e-3, 1.5e-3, 4001)
 
@@ -64,7 +64,7 @@ def test_the_pull_off_force_is_exact(elastic, cohesion, regularisation):
     zero = jnp.zeros(3)
 
     def pull(gap):
-        body = Moving(jnp.stack([0 * gap, 0 * gap, gap]), zero, zero, jnp.array(1.0), jnp.eye(3), zero, zero)
+        body = BodyMotion(jnp.stack([0 * gap, 0 * gap, gap]), zero, zero, jnp.array(1.0), jnp.eye(3), zero, zero)
         return -contact.wrench(ground, body, jnp.eye(3), jnp.zeros((0, 3))).force[2]
 
     pulls = jax.jit(jax.vmap(pull))(jnp.linspace(-1e-3, 3e-3, 4001))
@@ -77,11 +77,11 @@ def test_the_pull_off_force_is_exact(elastic, cohesion, regularisation):
 def test_derivatives_and_float32(name):
     law = COHESIONS[name]
 
-    def both(law, gaps):
+    def differentiate(law, gaps):
         return jax.vmap(law.energy)(gaps), jax.vmap(law.force)(gaps)
 
     gaps = jnp.array([-1e-4, 5e-5, 4.3e-4, 8.5e-4, 9.3e-4, 2e-3])
-    check_gradients(both, law, gaps, step=1e-6, rtol=1e-5)
-    narrow = both(*single((law, gaps)))[1]
+    check_gradients(differentiate, law, gaps, step=1e-6, rtol=1e-5)
+    narrow = differentiate(*to_single((law, gaps)))[1]
     assert narrow.dtype == jnp.float32
-    np.testing.assert_allclose(narrow, both(law, gaps)[1], atol=2e-5 * float(law.pull_off))
+    np.testing.assert_allclose(narrow, differentiate(law, gaps)[1], atol=2e-5 * float(law.pull_off))

@@ -8,8 +8,8 @@ import pytest
 
 from difsim import Status, dynamics, simulate
 from difsim.declarations import declared_fields, is_valid, quantities
-from tests.declared import arguments, example, public_classes, wrong
-from tests.refusals import refused
+from tests.declared import arguments, example, public_classes, wrong_numbers
+from tests.refusals import refuse
 
 NO_NUMBERS = ["1.0", None, 1j, {"x": 1.0}, [[1.0], [1.0, 2.0]]]
 NO_OBJECTS = ["plane", {"x": 1.0}]
@@ -20,21 +20,21 @@ CLASSES = [kind for kind in public_classes() if declared_fields(kind) and kind n
 
 def bad_values(annotation, declared, right):
     if declared.quantity is not None:
-        return NO_NUMBERS + [np.full_like(np.asarray(right, float), x) for x in wrong(declared.quantity)]
+        return NO_NUMBERS + [np.full_like(np.asarray(right, float), x) for x in wrong_numbers(declared.quantity)]
     # A field with a converter of its own may take a number for an object.
     return (
         NO_COUNTS if annotation is int else NO_OBJECTS + [3.0] * declared.convert.__qualname__.startswith("part.")
     )
 
 
-def wrong_rows(kind):
+def spoil_rows(kind):
     """The numbers of a class, right ones first, and then with one of them wrong in each row."""
     right = arguments(kind)
     names = [name for name in quantities(kind) if right.get(name) is not None]
     numbers = {name: np.asarray(right[name], float) for name in names}
     rows = [numbers]
     for name in names:
-        rows += [numbers | {name: np.full_like(numbers[name], x)} for x in wrong(quantities(kind)[name])]
+        rows += [numbers | {name: np.full_like(numbers[name], x)} for x in wrong_numbers(quantities(kind)[name])]
     return {name: np.stack([row[name] for row in rows]) for name in names}
 
 
@@ -47,12 +47,12 @@ def test_what_is_wrong_is_refused_by_name(kind):
             continue  # the constructor makes it by itself
         for value in bad_values(annotation, declared, right[name]):
             if not (value is None and (right[name] is None or "None" in str(annotation))):
-                refused(lambda name=name, value=value: kind(**right | {name: value}), name)
+                refuse(lambda name=name, value=value: kind(**right | {name: value}), name)
 
 
 def test_the_same_is_found_inside_jit():
     """One program for all wrong numbers of all classes, each in its place."""
-    rows = {kind.__name__: wrong_rows(kind) for kind in CLASSES}
+    rows = {kind.__name__: spoil_rows(kind) for kind in CLASSES}
     kinds = {kind.__name__: kind for kind in CLASSES}
 
     @jax.jit

@@ -20,7 +20,7 @@ def field():
     truth = 0.5 + 0.3 * np.sin(np.arange(COUNT) / 15.0)
     data = Observations({"y": Observation(SMOOTHED @ truth, 0.05)})
     made = {"h": Bounded(0.0, 1.0, "m", shape=(COUNT,))}
-    return Problem(made, lambda p: ({"y": jnp.asarray(SMOOTHED) @ p["h"]}, toys.always()), data), truth
+    return Problem(made, lambda p: ({"y": jnp.asarray(SMOOTHED) @ p["h"]}, toys.always_problem()), data), truth
 
 
 @pytest.mark.parametrize(("optimiser", "misfit"), [(None, 0.2), (optax.lbfgs(), 1e-3)], ids=["adam", "lbfgs"])
@@ -91,7 +91,7 @@ def test_jumps_are_smoothed_over(key):
 
 
 def test_failures_halve_the_step_and_are_counted(key):
-    problem = toys.truncated()  # no simulation beyond 1; the minimum is at 0.8
+    problem = toys.truncated_problem()  # no simulation beyond 1; the minimum is at 0.8
     found = inversion.descend(
         problem, key=key, guess={"p": 0.2}, optimiser=optax.adam(0.3), steps=400, tolerance=1e-6
     )

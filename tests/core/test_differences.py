@@ -13,7 +13,7 @@ from tests import toys
 LONG, SHORT = 40, 1
 
 
-def stretched(steps):
+def stretch(steps):
     """A phase that each step stretches by r, as a bed of grains does its tangents: sin(0.3 rⁿ)."""
 
     def predict(p):
@@ -24,13 +24,13 @@ def stretched(steps):
 
 def test_a_derivative_whose_tangents_have_blown_up_is_in_doubt(key):
     with pytest.warns(UserWarning, match=r"fit: the derivative disagrees with differences.*Along \['r'\]"):
-        fit = inversion.fit(stretched(LONG), key=key, starts=4, keep=1)
+        fit = inversion.fit(stretch(LONG), key=key, starts=4, keep=1)
     assert fit.doubt and not fit.ok and "DOUBT: the derivative disagrees" in str(fit)
     assert float(fit.sigma["r"]) < 1e-9  # what it would have claimed
 
 
 def test_the_same_simulator_is_fitted_where_it_is_short(key):
-    fit = inversion.fit(stretched(SHORT), key=key, starts=8, keep=2)
+    fit = inversion.fit(stretch(SHORT), key=key, starts=8, keep=2)
     assert not fit.doubt and fit.ok
     assert float(fit.values["r"]) == pytest.approx(np.arcsin(0.7) / 0.3, rel=1e-6)
 
@@ -57,7 +57,7 @@ def test_a_right_derivative_is_not_in_doubt(key, name):
 
 def test_a_start_on_a_bound_is_compared_too(key):
     with pytest.warns(UserWarning, match="the derivative disagrees"):
-        inversion.fit(stretched(LONG), key=key, starts=0, keep=1, guesses=[{"r": 3.0}])
+        inversion.fit(stretch(LONG), key=key, starts=0, keep=1, guesses=[{"r": 3.0}])
 
 
 def failing(p):
@@ -67,12 +67,12 @@ def failing(p):
     return {"y": jnp.where(x > 5 / 6, jnp.nan, x)}, ended
 
 
-def posed(predict=failing):
+def pose(predict=failing):
     return Problem({"x": Bounded(0.0, 1.0)}, predict, Observations({"y": Observation(0.6, 0.01)}))
 
 
 def test_a_fit_says_how_many_simulations_failed_and_why(key):
-    fit = inversion.fit(posed(), key=key, starts=24, keep=1)  # a Latin hypercube: 8, 4 and 4 of 24
+    fit = inversion.fit(pose(), key=key, starts=24, keep=1)  # a Latin hypercube: 8, 4 and 4 of 24
     assert fit.ok and float(fit.values["x"]) == pytest.approx(0.6)
     assert (fit.statuses[Status.ENERGY], fit.statuses[Status.LEFT], fit.statuses[Status.NOT_FINITE]) >= (8, 4, 4)
     assert sum(fit.statuses.values()) == fit.calls.forward
@@ -84,14 +84,14 @@ def test_a_fit_says_how_many_simulations_failed_and_why(key):
 
 
 def test_a_failure_without_a_reason_says_how_to_get_one(key):
-    fit = inversion.fit(posed(lambda p: ({"y": p["x"]}, p["x"] > 0.5)), key=key, starts=8, keep=1)
+    fit = inversion.fit(pose(lambda p: ({"y": p["x"]}, p["x"] > 0.5)), key=key, starts=8, keep=1)
     assert fit.statuses[Status.UNEXPLAINED] >= 4 and "return `solution.status`" in str(fit)
 
 
 @pytest.mark.parametrize("batch_size", [None, 64])
 def test_a_posterior_says_how_many_simulations_failed_and_why(key, batch_size):
     found = inversion.sample(
-        posed(), key=key, method=Importance(), effective_size=100, limit=2000, batch_size=batch_size
+        pose(), key=key, method=Importance(), effective_size=100, limit=2000, batch_size=batch_size
     )
     assert sum(found.statuses.values()) == found.calls.forward > 0
     assert f"of {found.calls.forward} runs failed" in str(found) and "ENERGY: the energy balance" in str(found)
@@ -107,5 +107,5 @@ def test_ensembles_say_how_many_runs_failed_and_why(key):
         for status, count in counts.items():
             assert f"  {count} {status}" in said.splitlines()
     assert Status.summary([0, 0]) == "0 of 2 runs failed"
-    prior = PriorRuns.simulated(posed(), key, 60)
+    prior = PriorRuns.simulate(pose(), key, 60)
     assert "of 60 runs failed" in str(prior) and "ENERGY" in str(prior)

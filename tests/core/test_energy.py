@@ -55,7 +55,7 @@ def test_the_unit_is_energy_that_is_there():
     assert error(unit=1.0, kinetic=[2.0, 1.9]) == approx(0.05)
 
 
-def resting(gravity, stiffness):
+def resting_ball(gravity, stiffness):
     """A ball of 1 kg and 10 cm that rests on its spring."""
     normal = NormalForce.from_restitution(0.5, Hooke(stiffness), 1e-6, mass=1.0)
     contact = SurfaceContact(Ball(RADIUS), normal, AtEffectivePoint(StickSlip(0.5, 0.5, 1e-3)))
@@ -78,16 +78,16 @@ class HalfCounted(Hopper):
 @pytest.mark.parametrize("drop", [1e-3, 1.0])
 def test_a_force_without_an_account_is_found_at_any_height(drop):
     """From a hundredth of the body's size, whose fall has a hundredth of its unit of energy, as from ten sizes."""
-    right, state = resting(9.81, 1.4e5)
+    right, state = resting_ball(9.81, 1.4e5)
     state = eqx.tree_at(lambda s: s.body.position, state, jnp.stack([0.0, 0.0, RADIUS + jnp.asarray(drop)]))
     wrong = HalfCounted(right.body, right.contact, right.surface, right.gravity, resolution=0.01)
-    found = bounced(wrong, state)
+    found = bounce(wrong, state)
     assert found.status == Status.ENERGY
-    assert bounced(right, state).status == Status.OK
+    assert bounce(right, state).status == Status.OK
 
 
 @eqx.filter_jit
-def bounced(model, state):
+def bounce(model, state):
     return simulate(
         model, state, jnp.array([0.0, 0.6]), solver=Adaptive(1e-8, 1e-8, max_steps=100_000), throw=False
     )

@@ -16,7 +16,7 @@ from difsim.contact import (
 )
 from difsim.contact.friction import TangentialHistory
 from tests.catalogue import FRICTIONS, ROLLINGS, friction_force
-from tests.helpers import check_finite, check_gradients, each, single
+from tests.helpers import check_finite, check_gradients, each, to_single
 
 G, MASS, RADIUS = 9.81, 2.0, 0.3
 UP, ARM = jnp.array([0.0, 0.0, 1.0]), jnp.array([0.0, 0.0, -RADIUS])
@@ -42,14 +42,14 @@ def run(wrench, v, w, end, steps=4000, push=ZERO):
         )
 
     def step(_, y):
-        def ahead(k, h):
+        def step_along(k, h):
             return jax.tree.map(lambda a, b: a + h * b, y, k)
 
         h = end / steps
         k1 = rate(y)
-        k2 = rate(ahead(k1, h / 2))
-        k3 = rate(ahead(k2, h / 2))
-        k4 = rate(ahead(k3, h))
+        k2 = rate(step_along(k1, h / 2))
+        k3 = rate(step_along(k2, h / 2))
+        k4 = rate(step_along(k3, h))
         return jax.tree.map(lambda a, b, c, d, e: a + h / 6 * (b + 2 * c + 2 * d + e), y, k1, k2, k3, k4)
 
     return jax.jit(lambda y: jax.lax.fori_loop(0, steps, step, y))((ZERO, v, w))
@@ -178,7 +178,7 @@ def advance(law, history, depth, normal_force, slip, dt):
 
 
 def test_tangential_spring_holds_then_slips():
-    law, history = TangentialSpring(0.5, 1e3), TangentialHistory.none()
+    law, history = TangentialSpring(0.5, 1e3), TangentialHistory.zeros()
     history = advance(law, history, 1e-3, 10.0, 0.2, 0.01)
     np.testing.assert_allclose(history.force, [-1e3 * 0.2 * 0.01, 0, 0], rtol=1e-14)
     history = advance(law, history, 1e-3, 10.0, 0.2, 0.1)
@@ -211,7 +211,7 @@ def test_mindlin_stiffness_and_no_energy_from_a_sticking_impact():
 
     for phase in np.linspace(0, 2 * np.pi, 9):
         slip = 1e-3 * jnp.cos(2 * jnp.pi * t / (n * dt) + phase)
-        _, work = jax.lax.scan(step, TangentialHistory.none(), (depth, normal_force, slip))
+        _, work = jax.lax.scan(step, TangentialHistory.zeros(), (depth, normal_force, slip))
         assert jnp.sum(work) > 0
 
 
@@ -246,7 +246,7 @@ def test_friction_obeys_coulomb_and_float32(name):
     found, law = each(forces, laws, N, v)[name], laws[name]
     limit = max(law.coefficient, getattr(law, "static_coefficient", 0.0)) * N
     assert np.all(np.linalg.norm(found, axis=1) <= limit + 1e-12)
-    np.testing.assert_allclose(each(forces, *single((laws, N, v)))[name], found, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(each(forces, *to_single((laws, N, v)))[name], found, rtol=1e-5, atol=1e-5)
 
 
 SPINS = np.array([[0, 0, 0], [1e-6, 0, 0], [0.3, -0.2, 0.5], [0, 0, 1.0]])
@@ -266,7 +266,7 @@ def test_rolling_derivatives_and_float32(name):
     check_gradients(wrenches, law, *some)
     check_gradients(lambda w: wrenches(law, jnp.array(5.0), w), jnp.zeros((1, 3)), step=1e-6)
     exact, narrow = (
-        each(wrenches, *of)[name] for of in ((dict(ROLLINGS), *some), single((dict(ROLLINGS), *some)))
+        each(wrenches, *of)[name] for of in ((dict(ROLLINGS), *some), to_single((dict(ROLLINGS), *some)))
     )
     for ours, theirs in zip(narrow, exact, strict=True):
         assert ours.dtype == jnp.float32

@@ -20,7 +20,7 @@ from difsim.contact import (
 from difsim.contact.friction import TangentialHistory
 from difsim.dem import HertzMindlin, LinearSprings
 from difsim.dem.touching import tangential_force
-from tests.helpers import single
+from tests.helpers import to_single
 
 GIVEN = {"modulus": 1e7, "poisson": 0.25, "restitution": 0.6, "friction": 0.5}
 HERTZ = HertzMindlin(**GIVEN)
@@ -39,7 +39,7 @@ def test_laws_are_those_of_contact(depth):
             np.testing.assert_allclose(
                 mine.normal(radius, mass).force(depth, rate), theirs.force(depth, rate), rtol=1e-12
             )
-        np.testing.assert_allclose(mine.stored(radius, depth), theirs.elastic_energy(depth), rtol=1e-12)
+        np.testing.assert_allclose(mine.stored_energy(radius, depth), theirs.elastic_energy(depth), rtol=1e-12)
     springs = MindlinSpring(0.5, HERTZ.effective_shear, radius), TangentialSpring(0.5, 0.8 * 2e3)
     for mine, theirs in zip((HERTZ, SPRINGS), springs, strict=True):
         for push in (1e-5, 1.0):  # it slides, and it holds
@@ -77,23 +77,25 @@ def test_derivatives_are_finite_for_tiny_remembered_forces(size):
 
 @pytest.mark.parametrize("dtype, sizes", [(float, (1e-160, 1e-78, 1e-3)), (np.float32, (1e-21, 1e-10, 1e-3))])
 def test_friction_is_bounded_and_zero_between_separated_grains(dtype, sizes):
-    def along(size, push, depth, speed):
+    def force_along(size, push, depth, speed):
         """The force along a contact that remembers one of a `size`, N."""
         radius, mass, depth, push, stiffness, dt = (
             jnp.asarray(x, dtype) for x in (2e-3, 3e-4, depth, push, 3e3, 1e-5)
         )
         memory = TangentialHistory(jnp.asarray(size * np.array([0.8, 0.1, -0.6]), dtype), stiffness)
         slip, normal = jnp.asarray([0.0, speed, 0.0], dtype), jnp.asarray([0.6, 0.0, 0.8], dtype)
-        of = HERTZ if dtype is float else single(HERTZ)
+        of = HERTZ if dtype is float else to_single(HERTZ)
         return np.linalg.norm(
             np.float64(tangential_force(of, radius, mass, depth, push, slip, normal, memory, dt)[0])
         )
 
     for size in sizes:
-        assert along(size, 1.0, 1e-6, 0.0) / size == pytest.approx(0.137, rel=0.01)  # the spring's, now softer
-        assert along(size, 0.1 * size, 1e-6, 0.0) <= 0.05 * size * (1 + 1e-6)
-        assert along(size, 0.0, -1e-6, 0.1) == 0
-        assert along(0.0, size, 1e-6, 0.1) <= 0.5 * size * (1 + 1e-6)
+        assert force_along(size, 1.0, 1e-6, 0.0) / size == pytest.approx(
+            0.137, rel=0.01
+        )  # the spring's, now softer
+        assert force_along(size, 0.1 * size, 1e-6, 0.0) <= 0.05 * size * (1 + 1e-6)
+        assert force_along(size, 0.0, -1e-6, 0.1) == 0
+        assert force_along(0.0, size, 1e-6, 0.1) <= 0.5 * size * (1 + 1e-6)
 
 
 ATTRACTION, ROLLS = ConstantCohesion(1e-4, 1e-4), RollingTorque(1e-4, 1.0)

@@ -35,21 +35,21 @@ def test_none_is_the_material_of_the_grains():
             {"wall_laws": (None,), "clump_laws": (STEEL,)},
         )
     )
-    pairs = PairMemory(jnp.array([0, 0]), jnp.array([1, 4]), TangentialHistory.none(2))  # sphere 4 is the clump's
+    pairs = PairMemory(jnp.array([0, 0]), jnp.array([1, 4]), TangentialHistory.zeros(2))  # sphere 4 is the clump's
     for model, body, wall in ((beside, [0, 0], (1,)), (steel, [0, 1], (0,))):
-        which = model._which(pairs)
+        which = model._law_indices(pairs)
         np.testing.assert_array_equal(which[0], body)
         assert which[1] == wall
 
 
 def test_two_materials_act_as_one_of_the_same_effective_moduli():
-    mixed = HertzMindlin.between([7e7, 2e6], [0.33, 0.2], restitution=0.5, friction=0.4)
+    mixed = HertzMindlin.from_materials([7e7, 2e6], [0.33, 0.2], restitution=0.5, friction=0.4)
     np.testing.assert_allclose(mixed.effective_modulus, 1 / ((1 - 0.33**2) / 7e7 + (1 - 0.2**2) / 2e6), rtol=1e-12)
     shear = [E / (2 * (1 + nu) * (2 - nu)) for E, nu in ((7e7, 0.33), (2e6, 0.2))]
     np.testing.assert_allclose(mixed.effective_shear, 1 / sum(1 / g for g in shear), rtol=1e-12)
-    alike = HertzMindlin.between([1e7, 1e7], [0.25, 0.25], 0.6, 0.5)
+    alike = HertzMindlin.from_materials([1e7, 1e7], [0.25, 0.25], 0.6, 0.5)
     np.testing.assert_allclose([alike.modulus, alike.poisson], [1e7, 0.25], rtol=1e-12)
-    rigid = HertzMindlin.between([1e7, np.inf], [0.25, 0.25], 0.6, 0.5)
+    rigid = HertzMindlin.from_materials([1e7, np.inf], [0.25, 0.25], 0.6, 0.5)
     np.testing.assert_allclose(rigid.effective_modulus, 2 * SOIL.effective_modulus, rtol=1e-12)
 
 

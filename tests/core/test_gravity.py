@@ -12,7 +12,7 @@ from difsim.gravity.carlson import rf_rd
 from difsim.gravity.ellipsoid import G
 from difsim.gravity.field import Sum
 from tests.catalogue import FIELDS, POINTS, rotation
-from tests.helpers import check_finite, check_gradients, count_traces, each, single
+from tests.helpers import check_finite, check_gradients, count_traces, each, to_single
 
 
 @pytest.mark.parametrize("q", [(9, 4, 1), (3, 3, 3), (1, 1e4, 1), (1e4, 1e4, 1), (1e6, 1e3, 1)])
@@ -137,7 +137,7 @@ def test_derivatives_are_finite_in_special_points(name):
 @pytest.mark.parametrize("name", FIELDS)
 def test_float32(name):
     x = jnp.asarray(POINTS[:1])
-    narrow, g = (each(accelerations, *of)[name] for of in (single((dict(FIELDS), x)), (dict(FIELDS), x)))
+    narrow, g = (each(accelerations, *of)[name] for of in (to_single((dict(FIELDS), x)), (dict(FIELDS), x)))
     assert narrow.dtype == jnp.float32
     np.testing.assert_allclose(narrow, g, rtol=2e-6, atol=2e-6)
 

@@ -10,7 +10,7 @@ import trimesh
 
 from difsim import mesh
 from difsim.shape import Box, GridSDF, Plane, Posed, Sphere
-from tests.helpers import check_gradients, single, slope
+from tests.helpers import check_gradients, slope, to_single
 
 RADIUS = 1.0
 
@@ -130,7 +130,7 @@ def test_derivatives(x):
 
 def test_float32():
     points = jnp.array(np.random.default_rng(8).uniform(-3, 3, size=(200, 3)))
-    d = distances(single(coarse()), points.astype(jnp.float32))
+    d = distances(to_single(coarse()), points.astype(jnp.float32))
     assert d.dtype == jnp.float32
     np.testing.assert_allclose(d, distances(coarse(), points), atol=2e-6)
 

@@ -41,7 +41,7 @@ def elastic_depth(name, speed):
     return ((p + 1) * MASS * speed**2 / (2 * STIFFNESS)) ** (1 / (p + 1))
 
 
-def realised(name, e, width=0.0, speed=IMPACT):
+def realised_restitution(name, e, width=0.0, speed=IMPACT):
     """Restitution of an impact in free flight, `width` in units of the undamped depth; and its solution."""
     depth = elastic_depth(name, speed)
     height = 0.01 + 21 * width * depth
@@ -54,7 +54,7 @@ def realised(name, e, width=0.0, speed=IMPACT):
 @pytest.mark.parametrize("name", NORMALS)
 def test_a_free_impact_realises_the_restitution_of_the_law(name):
     for e in (0.3, 0.6, 0.9):
-        got, solution = realised(name, e)
+        got, solution = realised_restitution(name, e)
         assert got == pytest.approx(1 if name == "hertz" else e, abs=1e-5)
         total, parts = account(solution)
         np.testing.assert_allclose(total, total[0], rtol=5e-5)  # at 1e-9: steps across a force that jumps
@@ -71,7 +71,7 @@ def test_a_free_impact_realises_the_restitution_of_the_law(name):
 )
 def test_smooth_onset_raises_the_restitution_as_predicted(name, deviations):
     for width, deviation in deviations:
-        got, solution = realised(name, 0.6, width)
+        got, solution = realised_restitution(name, 0.6, width)
         assert got - 0.6 == pytest.approx(deviation, rel=0.05)
         total, _ = account(solution)
         np.testing.assert_allclose(total, total[0], rtol=5e-6)
@@ -85,14 +85,14 @@ def test_compressive_damper_dissipates_in_compression_only():
 
     @jax.jit
     def loss(speed):
-        moving = RigidState(start.body.position, jnp.stack([0 * speed, 0 * speed, speed]), *_still(start))
+        moving = RigidState(start.body.position, jnp.stack([0 * speed, 0 * speed, speed]), *_stops(start))
         return model.power(0.0, model.start(moving))["damping"]
 
     assert abs(loss(jnp.array(0.05))) < 1e-14
     assert loss(jnp.array(-0.05)) > 1e-3
 
 
-def _still(start):
+def _stops(start):
     return start.body.attitude, start.body.spin
 
 

@@ -19,7 +19,7 @@ SECONDS = 4.0
 FLOOR, PULL = Plane((0.0, 0.0, -90.0), (0.0, 0.0, 1.0)), PointMass(3.0, (0.0, 0.0, -3.0))
 
 
-def flown(omega, body):
+def fly(omega, body):
     """The model and its state after `SECONDS` beside a point mass at (0, 0, -3), by steps too small to matter."""
     contact = SurfaceContact(
         Ball(0.1), NormalForce(Hertz(1e5, 0.1), Undamped(), 1e-4), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
@@ -33,7 +33,7 @@ def _steps(model, start):
     return jax.lax.fori_loop(0, 2000, lambda _, y: field_step(model, y, SECONDS / 2000), start)
 
 
-def seen_from_outside(body, q, omega):
+def to_inertial(body, q, omega):
     """The state of a body in a frame of attitude `q` that turns with `omega`, in the inertial frame."""
     flight = InertialFlight(Flight(PULL, omega, FLOOR))
     fly = flight.from_body(jnp.array(SECONDS), FlightState(body.position, body.velocity))
@@ -44,8 +44,8 @@ def seen_from_outside(body, q, omega):
 def test_flight_is_the_inertial_flight_transformed():
     """About an axis through the attractor: both frames see the same field."""
     omega = np.array([0.0, 0.0, 0.3])
-    _, turning = flown(omega, START)
-    there = seen_from_outside(turning.body, turning.target, omega)
+    _, turning = fly(omega, START)
+    there = to_inertial(turning.body, turning.target, omega)
     np.testing.assert_allclose(
         turning.target, Rotation.from_rotation_vector(jnp.asarray(omega) * SECONDS).quaternion, atol=1e-12
     )
@@ -55,14 +55,14 @@ def test_flight_is_the_inertial_flight_transformed():
         START.attitude,
         START.spin + START.rotation.inverse @ jnp.asarray(omega),
     )
-    _, inertial = flown(np.zeros(3), from_outside)
+    _, inertial = fly(np.zeros(3), from_outside)
     for name in ("position", "velocity", "attitude", "spin"):
         np.testing.assert_allclose(getattr(there, name), getattr(inertial.body, name), atol=1e-10, err_msg=name)
 
 
 def test_a_free_top_keeps_its_angular_momentum_and_its_energy():
     omega = np.array([0.1, -0.2, 0.3])
-    model, last = flown(omega, START)
+    model, last = fly(omega, START)
     first = model.start(START)
 
     def momentum(s):

@@ -60,7 +60,7 @@ def rank_deficient():
 
 
 def test_profile_ends_where_the_simulator_does(key):
-    problem = toys.truncated()
+    problem = toys.truncated_problem()
     fit = inversion.fit(problem, key=key, starts=8, keep=2)
     found = inversion.profile(problem, fit, "p", [0.5, 0.7, 0.9, 0.999, 1.1, 1.2])
     assert np.isinf(found.misfit[-2:]).all() and np.isfinite(found.misfit[:-2]).all()
@@ -91,7 +91,7 @@ def test_an_interval_holds_every_valley_of_its_profile(key):
 
     def predict(p):
         valleys = jnp.abs(p["c"] - 0.25) / 0.05, jnp.sqrt(((p["c"] - 0.75) / 0.05) ** 2 + 1.0)
-        return {"y": jnp.minimum(*valleys), "a": p["a"]}, toys.always()
+        return {"y": jnp.minimum(*valleys), "a": p["a"]}, toys.always_problem()
 
     data = Observations({"y": Observation(0.0, 1.0), "a": Observation(0.5, 0.1)})
     problem = Problem({"a": Bounded(0.0, 1.0), "c": Bounded(0.0, 1.0)}, predict, data)

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from difsim.contact import Newton, Stronge
-from difsim.contact.impact import hold
+from difsim.contact.impact import rest_force
 from tests.helpers import approx
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -125,11 +125,11 @@ def test_slip_that_turns_while_its_length_stays_is_followed():
         slip = (u + W @ P)[:2]
         return np.append(-μ * slip / np.linalg.norm(slip), 1.0)
 
-    def left(_, P):
+    def remaining(_, P):
         return (u + W @ P)[2] + e * u[2]
 
-    left.terminal = True
-    path = solve_ivp(growth, (0.0, 1.0), np.zeros(3), rtol=1e-11, atol=1e-13, events=left)
+    remaining.terminal = True
+    path = solve_ivp(growth, (0.0, 1.0), np.zeros(3), rtol=1e-11, atol=1e-13, events=remaining)
 
     @jax.jit
     def total(friction):
@@ -142,7 +142,7 @@ def test_slip_that_turns_while_its_length_stays_is_followed():
 
 def test_what_holds_a_point():
     """A ball or point on a slope sticks below its angle of friction; else it slides down with μ."""
-    hold_ = eqx.filter_jit(hold)
+    hold_ = eqx.filter_jit(rest_force)
     for W, share in ((np.eye(3), 1.0), (BALL * 2.0, 2 / 7)):
         pull = np.array([0.3, 0.4, -1.0])
         held = hold_(jnp.asarray(W), jnp.asarray(UP), jnp.asarray(pull), jnp.array(0.6))
@@ -151,16 +151,18 @@ def test_what_holds_a_point():
         for μ in (0.0, 0.1):
             slides = hold_(jnp.asarray(W), jnp.asarray(UP), jnp.asarray(pull), jnp.array(μ))
             assert not slides.sticks
-            np.testing.assert_allclose(slides.heading, [0.6, 0.8, 0.0], atol=1e-12)
+            np.testing.assert_allclose(slides.slip_direction, [0.6, 0.8, 0.0], atol=1e-12)
             np.testing.assert_allclose(slides.force, [-μ * 0.6, -μ * 0.8, 1.0], atol=1e-12)
     for W in rough_bodies(20)[0]:
         slides = hold_(W, jnp.asarray(UP), jnp.asarray(-UP), jnp.array(0.05))
         rate, push = W @ slides.force, slides.force[2]
         np.testing.assert_allclose(rate[2], 1.0, rtol=1e-10)  # no acceleration along n
         if not slides.sticks:
-            np.testing.assert_allclose(slides.force[:2], -0.05 * push * slides.heading[:2], atol=1e-10)
-            np.testing.assert_allclose(rate[0] * slides.heading[1] - rate[1] * slides.heading[0], 0.0, atol=1e-9)
-            assert rate[:2] @ slides.heading[:2] > 0
+            np.testing.assert_allclose(slides.force[:2], -0.05 * push * slides.slip_direction[:2], atol=1e-10)
+            np.testing.assert_allclose(
+                rate[0] * slides.slip_direction[1] - rate[1] * slides.slip_direction[0], 0.0, atol=1e-9
+            )
+            assert rate[:2] @ slides.slip_direction[:2] > 0
 
 
 def test_wrong_laws_are_refused():

@@ -11,7 +11,7 @@ from inversion.information import (
     NOT_FIXED,
     ONE_SIDED,
     SPLIT,
-    gained,
+    information_gain,
     ranges,
     verdict,
     verdict_of_choices,
@@ -22,22 +22,24 @@ from tests.toys import posterior
 U = (np.arange(20_000) + 0.5) / 20_000
 
 
-def of(density, ends=True):
+def verdict_of(density, ends=True):
     """The verdict on an unknown whose posterior has this density by its prior's."""
     weights = np.asarray(density(U), float) + 0.0 * U
     return verdict(U, weights / weights.sum(), 1000.0, ends)
 
 
 def test_information_is_that_of_closed_forms():
-    assert gained(np.full(10, 0.1), np.inf) == 0.0
-    assert gained(np.eye(10)[3], np.inf) == pytest.approx(np.log(10))
+    assert information_gain(np.full(10, 0.1), np.inf) == 0.0
+    assert information_gain(np.eye(10)[3], np.inf) == pytest.approx(np.log(10))
     edges = np.linspace(0.0, 1.0, 1001)
-    assert gained(np.diff(edges**2), np.inf) == pytest.approx(np.log(2) - 0.5, abs=1e-5)  # of the density 2 u
+    assert information_gain(np.diff(edges**2), np.inf) == pytest.approx(
+        np.log(2) - 0.5, abs=1e-5
+    )  # of the density 2 u
 
 
 def test_information_of_a_sample_of_the_prior_is_none():
     rng = np.random.default_rng(0)
-    found = [gained(rng.multinomial(300, np.full(10, 0.1)) / 300, 300.0) for _ in range(200)]
+    found = [information_gain(rng.multinomial(300, np.full(10, 0.1)) / 300, 300.0) for _ in range(200)]
     assert np.mean(found) < 0.01 and max(found) < 0.05
 
 
@@ -74,7 +76,7 @@ LOWER, UPPER = ("pressed against the lower end of the prior", "pressed against t
     ],
 )
 def test_verdict_is_that_of_the_shape(density, says):
-    assert of(density) == says
+    assert verdict_of(density) == says
 
 
 def test_normal_priors_have_no_ends_to_be_pressed_against():
@@ -120,7 +122,7 @@ def test_ranges_are_those_of_the_humps():
 
 def heading(p):
     """The same twice in a turn."""
-    return {"y": jnp.cos(2.0 * p["heading"]), "x": p["depth"]}, toys.always()
+    return {"y": jnp.cos(2.0 * p["heading"]), "x": p["depth"]}, toys.always_problem()
 
 
 def test_posterior_says_where_it_is():
@@ -137,7 +139,7 @@ def test_posterior_says_where_it_is():
 
 def test_range_of_a_normal_prior_is_that_of_95_percent():
     problem = Problem(
-        {"z": Gaussian(1.0, 2.0)}, lambda p: (p, toys.always()), Observations({"z": Observation(0.0, 1.0)})
+        {"z": Gaussian(1.0, 2.0)}, lambda p: (p, toys.always_problem()), Observations({"z": Observation(0.0, 1.0)})
     )
     found = posterior(problem, Importance(Tempered(160, 8), generation=400), effective_size=100)
     np.testing.assert_allclose(found.prior_range("z"), [1 - 1.96 * 2, 1 + 1.96 * 2], atol=1e-3)
@@ -146,7 +148,7 @@ def test_range_of_a_normal_prior_is_that_of_95_percent():
 def test_nothing_is_said_of_a_sample_that_is_too_small():
     unknowns = {"x": Gaussian(0.0, 1.0), "n": Discrete((0.0, 1.0))}
     data = Observations({"y": Observation(0.0, 1.0)})
-    problem = Problem(unknowns, lambda p: ({"y": p["x"] + p["n"]}, toys.always()), data)
+    problem = Problem(unknowns, lambda p: ({"y": p["x"] + p["n"]}, toys.always_problem()), data)
     found = posterior(problem, Importance(Tempered(160, 8), generation=100), effective_size=2, limit=200)
     assert found.fault is not None and found.verdicts == {}
 
@@ -155,6 +157,6 @@ def test_a_peak_at_an_end_is_no_prior_that_came_back():
     """Agilkia's grain diameter: little information, but 0.235 of the probability in the first tenth of the prior."""
     shares = np.array([0.235, 0.12, 0.111, 0.097, 0.092, 0.075, 0.079, 0.069, 0.071, 0.051])
     u, weights = (np.arange(1000) + 0.5) / 1000, np.repeat(shares / 100, 100)
-    assert gained(shares, 1445.0) < 0.1
+    assert information_gain(shares, 1445.0) < 0.1
     found = verdict(u, weights, 1445.0, True)
     assert found == "not fixed, but changed by the data, pressed against the lower end of the prior"

@@ -78,17 +78,17 @@ def test_degrees_of_freedom_count_what_the_data_determine(key):
         1.0, abs=0.01
     )
 
-    def both(p):
+    def predict_both(p):
         return {"y": jnp.stack([p["a"]] * 6) + 1e-9 * p["b"]}, jnp.array(True)
 
     data = Observations({"y": Observation(np.linspace(0.4, 0.6, 6), 0.1)})
     for b, rows in ((Bounded(-1.0, 1.0), 6), (Gaussian(0.0, 1.0), 7)):
-        fit = inversion.fit(Problem({"a": Bounded(0.0, 1.0), "b": b}, both, data), key=key)
+        fit = inversion.fit(Problem({"a": Bounded(0.0, 1.0), "b": b}, predict_both, data), key=key)
         assert fit.residual.size == rows and fit.degrees_of_freedom == pytest.approx(5.0, abs=0.05)
 
 
 def test_failed_simulations_are_counted_and_never_returned(key):
-    fit = inversion.fit(toys.truncated(), key=key, starts=16, keep=4)
+    fit = inversion.fit(toys.truncated_problem(), key=key, starts=16, keep=4)
     np.testing.assert_allclose(fit.values["p"], 0.8, rtol=1e-6)
     assert fit.calls.failed >= 12  # three quarters of the screened interval cannot be simulated
     assert all(np.isfinite(fit.history))
@@ -121,14 +121,14 @@ def test_bounds_are_reached_at_finite_x():
         np.testing.assert_allclose([values["a"], values["b"]], [a, b], rtol=1e-12)
     inside = {"a": 1.7, "b": 3e-3}
     np.testing.assert_allclose(
-        list(problem.values(problem.unfold(problem.scaled(inside))).values()),
+        list(problem.values(problem.unfold(problem.to_prior_scale(inside))).values()),
         list(inside.values()),
         rtol=1e-12,
     )
 
 
 def test_refused(key):
-    problem, _ = toys.mixed()
+    problem, _ = toys.mixed_problem()
     with pytest.raises(ValueError, match="undecided"):
         inversion.fit(problem, key=key)
     with pytest.raises(ValueError, match="keep=9"):

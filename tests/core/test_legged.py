@@ -7,7 +7,20 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from difsim.dem import Grains, LeggedClump
-from tests.legged import BODY, DAMPING, FEET, GEAR, LAW, LEG, SMALL, STIFFNESS, STROKE, moving, pushed, torn
+from tests.legged import (
+    BODY,
+    DAMPING,
+    FEET,
+    GEAR,
+    LAW,
+    LEG,
+    SMALL,
+    STIFFNESS,
+    STROKE,
+    moving,
+    push_pebbles,
+    ring_and_turn,
+)
 
 STILL = np.zeros((3, 4))
 
@@ -18,13 +31,18 @@ def energies(clump, state):
 
 
 # Held outside of their centres of mass, so that what holds them turns them too.
-HELD = eqx.tree_at(lambda c: c.held, SMALL, jnp.array([[0.1, 0.05, -0.2], [0.0, 0.1, -0.1], [0.0, 0.0, 0.1]]))
+HELD = eqx.tree_at(
+    lambda c: c.attachment, SMALL, jnp.array([[0.1, 0.05, -0.2], [0.0, 0.1, -0.1], [0.0, 0.0, 0.1]])
+)
 
 
 def test_it_keeps_momentum_and_angular_momentum():
     wheeled = eqx.tree_at(lambda c: c.body.wheels, HELD, jnp.array([0.0, 0.0, 5.0]))
-    begin = torn(wheeled)
-    before, after = wheeled.whole(begin), wheeled.whole(pushed(wheeled, begin, STILL, 1e-4, 5000))
+    begin = ring_and_turn(wheeled)
+    before, after = (
+        wheeled.total_motion(begin),
+        wheeled.total_motion(push_pebbles(wheeled, begin, STILL, 1e-4, 5000)),
+    )
     np.testing.assert_allclose(after[0], before[0] + 0.5 * before[1], atol=1e-11)
     np.testing.assert_allclose(after[1], before[1], atol=1e-12)
     np.testing.assert_allclose(after[2], before[2], atol=1e-10)
@@ -36,14 +54,15 @@ def test_energy_stays_without_dampers_and_falls_with_them():
         return float(parts["kinetic"] + parts["rotation"] + parts["elastic"])
 
     stiff = eqx.tree_at(lambda c: (c.damping, c.gear.damping), HELD, (jnp.array(1e-12), jnp.array(1e12)))
-    begin = torn(stiff)
+    begin = ring_and_turn(stiff)
     errors = [
-        abs(energy(stiff, pushed(stiff, begin, STILL, 0.02 / n, n)) / energy(stiff, begin) - 1) for n in (200, 400)
+        abs(energy(stiff, push_pebbles(stiff, begin, STILL, 0.02 / n, n)) / energy(stiff, begin) - 1)
+        for n in (200, 400)
     ]
     assert errors[1] < 1e-3
     assert errors[0] / errors[1] > 3  # second order
-    begin = torn(SMALL, along=0.0)  # where one leg goes out as another comes in, the gear takes nothing
-    states = [pushed(SMALL, begin, STILL, 1e-4, n) for n in (0, 100, 1000, 20000)]
+    begin = ring_and_turn(SMALL, along=0.0)  # where one leg goes out as another comes in, the gear takes nothing
+    states = [push_pebbles(SMALL, begin, STILL, 1e-4, n) for n in (0, 100, 1000, 20000)]
     assert (np.diff([energy(SMALL, s) for s in states]) < 0).all()
     # Legs that ring come to rest: what they store then is by the turning of all.
     early, late = (float(energies(SMALL, s)["elastic"]) for s in (states[1], states[-1]))
@@ -63,7 +82,7 @@ def test_push_on_all_soles_is_springs_and_damper_in_series():
     assert theirs[-1] > STROKE  # into the stop
     force = jnp.array([[0.0] * 4, [0.0] * 4, [0.0, push, push, push]])
     begin = moving(SMALL)
-    ours = [pushed(SMALL, begin, force, 0.05 / n, n) for n in (1000, 2000)]
+    ours = [push_pebbles(SMALL, begin, force, 0.05 / n, n) for n in (1000, 2000)]
     errors = [
         np.array(
             [

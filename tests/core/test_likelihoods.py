@@ -16,10 +16,10 @@ T = np.linspace(0.0, 9.5, 20)
 
 
 def line(p):
-    return {"y": p["a"] + p["b"] * jnp.asarray(T)}, toys.always()
+    return {"y": p["a"] + p["b"] * jnp.asarray(T)}, toys.always_problem()
 
 
-def posed(noise, errors=None, seed=0, **options):
+def pose(noise, errors=None, seed=0, **options):
     errors = 0.3 * np.random.default_rng(seed).normal(size=T.size) if errors is None else errors
     data = Observations({"y": Observation(1.0 + 0.5 * T + errors, 0.2, noise=noise, **options)})
     parameters = {"a": Bounded(-5.0, 7.0), "b": Bounded(-2.0, 3.0)}
@@ -50,9 +50,9 @@ def density(name, p, d):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_law_is_the_density_and_its_rows_the_gradient(name):
-    problem = posed(LAWS[name])
+    problem = pose(LAWS[name])
     values = {"a": 0.9, "b": 0.53, "f": 1.7, "A": 0.4, "tau": 1.5}
-    s = problem.scaled({k: values[k] for k in problem.names})
+    s = problem.to_prior_scale({k: values[k] for k in problem.names})
     p = {k: values[k] for k in problem.names}
     y = np.asarray(problem.data["y"].value)
     expected = density(name, p, 0.9 + 0.53 * T - y)
@@ -69,9 +69,9 @@ def test_a_law_is_the_density_and_its_rows_the_gradient(name):
 @pytest.mark.parametrize("name", ["scale", "t", "t and scale", "correlated and fitted"])
 def test_the_rows_have_the_information(name):
     """The mean of -d2 ln L over draws of the law is J^T J of the rows, within the scatter of the draws."""
-    problem = posed(LAWS[name])
+    problem = pose(LAWS[name])
     truth = {"a": 1.0, "b": 0.5, "f": 1.5, "A": 0.4, "tau": 2.0}
-    s = problem.scaled({k: truth[k] for k in problem.names})
+    s = problem.to_prior_scale({k: truth[k] for k in problem.names})
     rng = np.random.default_rng(1)
     count = 2000
     if "correlated" in name:
@@ -81,13 +81,13 @@ def test_the_rows_have_the_information(name):
         scale = 0.2 * (1.5 if "scale" in name else 1.0)
         errors = scale * (rng.standard_t(4.0, (count, 20)) if name[0] == "t" else rng.normal(size=(count, 20)))
 
-    def both(error):
+    def differentiate(error):
         made = eqx.tree_at(lambda p: p.data.table["y"].value, problem, 1.0 + 0.5 * jnp.asarray(T) + error)
         gradient = jax.grad(lambda s: 0.5 * made.evaluate(s).misfit)(s)
         j = made.linearise(s)
         return gradient, j.T @ j
 
-    gradients, told = jax.lax.map(jax.jit(both), jnp.asarray(errors), batch_size=200)
+    gradients, told = jax.lax.map(jax.jit(differentiate), jnp.asarray(errors), batch_size=200)
     scores = np.asarray(gradients)
     spread = np.cov(scores.T)
     size = np.sqrt(np.diag(spread))
@@ -98,9 +98,9 @@ def test_the_rows_have_the_information(name):
 
 
 def test_a_fitted_scale_is_that_of_the_residuals(key):
-    found = inversion.fit(posed(Normal("f")), key=key, starts=8, keep=2)
+    found = inversion.fit(pose(Normal("f")), key=key, starts=8, keep=2)
     design = np.stack([np.ones(20), T], axis=1)
-    y = np.asarray(posed(Normal()).data["y"].value)
+    y = np.asarray(pose(Normal()).data["y"].value)
     rest = np.linalg.lstsq(design, y, rcond=None)[1][0]
     np.testing.assert_allclose(found.values["f"], np.sqrt(rest / 20) / 0.2, rtol=1e-6)
     np.testing.assert_allclose(found.sigma["f"] / found.values["f"], 1 / np.sqrt(40), rtol=1e-3)
@@ -112,7 +112,7 @@ def test_an_outlier_moves_a_normal_fit_but_not_students(key):
     errors = 0.2 * np.random.default_rng(3).normal(size=T.size)
     errors[17] += 8.0
     normal, robust = (
-        inversion.fit(posed(noise, errors), key=key, starts=8, keep=2) for noise in (Normal(), StudentT(4.0))
+        inversion.fit(pose(noise, errors), key=key, starts=8, keep=2) for noise in (Normal(), StudentT(4.0))
     )
     assert abs(normal.values["b"] - 0.5) > 5 * normal.sigma["b"] and not normal.explains_data
     assert abs(robust.values["b"] - 0.5) < 3 * robust.sigma["b"]
@@ -122,7 +122,7 @@ def test_an_outlier_moves_a_normal_fit_but_not_students(key):
 def test_a_discrepancy_is_a_parameter_with_its_own_prior(key):
     """A constant error of the model with a Gaussian prior widens the offset, and leaves the slope."""
     plain, loose = (
-        inversion.fit(posed(Normal(), discrepancy=name), key=key, starts=8, keep=2) for name in (None, "off")
+        inversion.fit(pose(Normal(), discrepancy=name), key=key, starts=8, keep=2) for name in (None, "off")
     )
     np.testing.assert_allclose(loose.values["b"], plain.values["b"], rtol=1e-6)
     np.testing.assert_allclose(loose.sigma["b"], plain.sigma["b"], rtol=1e-6)
@@ -136,9 +136,9 @@ def test_a_discrepancy_is_a_parameter_with_its_own_prior(key):
         (lambda: StudentT(-1.0), "dof"),
         (lambda: StudentT(4.0, np.nan), "positive"),
         (lambda: Correlated(-1.0, 1.0, T), "amplitude"),
-        (lambda: posed(Correlated(1.0, 1.0)), "give `times`"),
-        (lambda: posed(Correlated(1.0, 1.0, T[1:])), r"give `times` \[20\]"),
-        (lambda: Problem({"a": Bounded(0, 1)}, line, posed(Normal("f")).data), "the data need"),
+        (lambda: pose(Correlated(1.0, 1.0)), "give `times`"),
+        (lambda: pose(Correlated(1.0, 1.0, T[1:])), r"give `times` \[20\]"),
+        (lambda: Problem({"a": Bounded(0, 1)}, line, pose(Normal("f")).data), "the data need"),
         (lambda: Observation([], 1.0), "empty"),
     ],
 )

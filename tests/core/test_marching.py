@@ -59,14 +59,14 @@ def test_attempt_is_third_order_and_gives_the_second_order_error():
     progress = initialise(model, eqx.tree_at(lambda s: s.velocity, state, waves))
     attempt = eqx.filter_jit(model.attempt)
 
-    def after(parts, dt):
+    def advance_in(parts, dt):
         motion, told = progress.motion, None
         for _ in range(parts):
             motion, told = attempt(motion, progress.neighbours, jnp.asarray(dt / parts))
         return motion.state.position, told
 
-    exact = {dt: after(8, dt)[0] for dt in (2e-4, 1e-4)}
-    found = {dt: after(1, dt) for dt in exact}
+    exact = {dt: advance_in(8, dt)[0] for dt in (2e-4, 1e-4)}
+    found = {dt: advance_in(1, dt) for dt in exact}
     error = {dt: float(jnp.max(jnp.abs(found[dt][0] - exact[dt]))) for dt in exact}
     told = {dt: float(jnp.max(found[dt][1])) for dt in exact}
     assert 13 < error[2e-4] / error[1e-4] < 19 and 6.5 < told[2e-4] / told[1e-4] < 9.5

@@ -68,7 +68,7 @@ def with_a_flipped_face(v, f):
     return v, f
 
 
-def twice(v, f):
+def repeat_faces(v, f):
     return np.vstack([v, v + 10]), np.vstack([f, f + 8])
 
 
@@ -84,7 +84,7 @@ def twice(v, f):
         (with_a_flat_face, r"face 0 has no area"),
         (with_a_flipped_face, r"wound against"),
         (lambda v, f: (v, f[:, ::-1]), r"volume is -6 m3.*reverse the faces"),
-        (twice, r"2 separate pieces, of \[12, 12\] faces"),
+        (repeat_faces, r"2 separate pieces, of \[12, 12\] faces"),
     ],
 )
 def test_broken(spoil, message):
@@ -178,7 +178,7 @@ def test_repair_refuses():
         mesh.repair(ball()[0], ball()[1][:0])
 
 
-def in_patches(v, f):
+def split_patches(v, f):
     """Eight parts whose seams do not share vertices, as where the file is read with wrong indices."""
     part = (v[f].mean(axis=1) > 0) @ [1, 2, 4]
     loose = [v + 1e-6 * k for k in range(8)]
@@ -194,7 +194,7 @@ def test_repair_refuses_to_make_another_body_of_it():
     with pytest.raises(
         ValueError, match=r"largest of 8 pieces has 1\d\.\d+% of the area only: .* merge their vertices"
     ):
-        mesh.repair(*in_patches(*ball()), largest_hole=1000)
+        mesh.repair(*split_patches(*ball()), largest_hole=1000)
     with pytest.raises(ValueError, match=r"close the holes have \d+\.\d+% of the area"):
         mesh.repair(*without_an_eighth(*ball()), largest_hole=1000)
 

@@ -24,7 +24,7 @@ from difsim.contact import (
 )
 from difsim.contact.elastic import effective_modulus
 from tests.catalogue import NORMALS
-from tests.helpers import check_finite, check_gradients, count_traces, each, single
+from tests.helpers import check_finite, check_gradients, count_traces, each, to_single
 
 MASS, STIFFNESS = 1.3, 2e4
 VISCOUS = (TensileDamping, ClippedDamping, CompressionDamping)
@@ -75,7 +75,7 @@ def test_four_points_of_a_body_share_its_mass():
     """N springs and N dampers on one mass: ζ√N with the whole mass, and ζ with m/N."""
 
     @jax.jit
-    def shared(e):
+    def compare_shares(e):
         def flat(mass):
             one = viscous(ClippedDamping, e, mass=mass)
             return NormalForce(Hooke(4 * STIFFNESS), ClippedDamping(4 * one.damping.coefficient), NoSmoothing())
@@ -85,7 +85,7 @@ def test_four_points_of_a_body_share_its_mass():
         return zeta / alone, flat(MASS).restitution(mass=MASS), flat(MASS / 4).restitution(mass=MASS)
 
     for e, expected in ((0.3, 0.136337), (0.9, 0.813524)):
-        ratio, whole, quarter = shared(e)
+        ratio, whole, quarter = compare_shares(e)
         np.testing.assert_allclose([ratio, quarter], [2.0, e], rtol=1e-12)
         np.testing.assert_allclose(whole, expected, atol=5.1e-7)
 
@@ -193,7 +193,7 @@ def test_derivatives(name):
 @pytest.mark.parametrize("name", NORMALS)
 def test_float32(name):
     ours, exact = (each(force_and_energy, laws, x)[name][0] for laws, x in (
-        (single(dict(NORMALS)), single(jnp.asarray(STATES))), (dict(NORMALS), jnp.asarray(STATES))
+        (to_single(dict(NORMALS)), to_single(jnp.asarray(STATES))), (dict(NORMALS), jnp.asarray(STATES))
     ))  # fmt: skip
     assert ours.dtype == jnp.float32
     np.testing.assert_allclose(ours, exact, rtol=1e-4, atol=1e-3)

@@ -11,7 +11,7 @@ import trimesh
 
 from difsim.gravity import Polyhedron, inscribe, pack
 from difsim.gravity.inscribed import Inscribed, clearance, gap
-from difsim.gravity.packing import Lumps, Packing, clustered_lumps
+from difsim.gravity.packing import Lumps, Packing, cluster_lumps
 from difsim.mesh import TriMesh
 from difsim.units import G
 from tests.catalogue import rotation
@@ -19,7 +19,7 @@ from tests.catalogue import rotation
 UNIT = trimesh.creation.icosphere(subdivisions=3).vertices  # points on the unit sphere
 
 
-def of_trimesh(shape: trimesh.Trimesh) -> TriMesh:
+def from_trimesh(shape: trimesh.Trimesh) -> TriMesh:
     return TriMesh(np.asarray(shape.vertices, float), np.asarray(shape.faces))
 
 
@@ -34,7 +34,7 @@ def dumbbell() -> TriMesh:
     z = np.linspace(-2.1, 2.1, 41)
     radius = np.sqrt(np.maximum(1 - (np.abs(z) - 1.1) ** 2, 0))
     radius = np.where(np.abs(z) < 1, np.maximum(radius, 0.3), radius)
-    return of_trimesh(trimesh.creation.revolve(np.column_stack([radius, z]), sections=20))
+    return from_trimesh(trimesh.creation.revolve(np.column_stack([radius, z]), sections=20))
 
 
 @cache
@@ -109,7 +109,7 @@ def test_gap_of_two_ellipsoids():
     ball = Inscribed(np.zeros(3), np.eye(3))
     other = Inscribed(np.array([3.0, 4.0, 0.0]), 1.5 * rotation(1))
     np.testing.assert_allclose(gap(ball, other), 2.5, rtol=1e-9)
-    np.testing.assert_allclose(gap(ball, other.scaled(3.0)), -0.5, rtol=1e-9)
+    np.testing.assert_allclose(gap(ball, other.scale(3.0)), -0.5, rtol=1e-9)
     assert gap(ball, ball) < 0
     a = Inscribed(np.zeros(3), rotation(2) * [3.0, 1.0, 0.3])
     b = Inscribed(np.array([2.5, 1.0, -3.0]), rotation(5) * [1.5, 1.0, 0.7])
@@ -208,14 +208,14 @@ def test_published_rule():
         for _ in range(level):
             fine = fine.subdivide()
         ball = Inscribed(np.array([0.1, 0.0, 0.0]), np.diag([1.8, 0.9, 0.45]))
-        shares.append(published_rule(of_trimesh(fine), [ball])[1])
+        shares.append(published_rule(from_trimesh(fine), [ball])[1])
     np.testing.assert_allclose(shares[1], 1, atol=0.02)
     np.testing.assert_allclose((shares[0] - 1) / (shares[1] - 1), 4, rtol=0.1)
     packing = pack(dumbbell(), 1000.0, ellipsoids=two_lobes(), mascons=published_rule(dumbbell(), two_lobes())[0])
     assert abs(packing.volume_error) < 1e-12
     assert len(packing.lumps.volume) == len(dumbbell().faces) and (packing.lumps.volume >= 0).all()
     assert set(packing.lumps.lobe) == {0, 1}
-    assert published_rule(dumbbell(), [lobe.scaled(0.5) for lobe in two_lobes()])[1] < 0.8
+    assert published_rule(dumbbell(), [lobe.scale(0.5) for lobe in two_lobes()])[1] < 0.8
 
 
 BALL = Inscribed(np.array([0.0, 0.0, 1.1]), 0.5 * np.eye(3))
@@ -228,12 +228,12 @@ NO_LUMPS = Lumps(np.zeros((0, 3)), np.zeros(0), np.zeros(0), np.zeros(0, int))
     [
         (lambda mesh: inscribe(mesh, 0), "count: 0"),
         (lambda mesh: inscribe(mesh, 2, starts=0), "starts: 0"),
-        (lambda mesh: clustered_lumps(mesh, [BALL], 5), "count = 5"),
+        (lambda mesh: cluster_lumps(mesh, [BALL], 5), "count = 5"),
         (lambda mesh: pack(mesh, -1.0, ellipsoids=[BALL]), "densities"),
         (lambda mesh: pack(mesh, (1.0, 2.0), ellipsoids=[BALL]), "densities"),
         (lambda mesh: pack(mesh, 1.0, ellipsoids=()), "at least one"),
         (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL], GM=0.0), "GM"),
-        (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL.scaled(3.0)], mascons=NO_LUMPS), "leaves the mesh"),
+        (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL.scale(3.0)], mascons=NO_LUMPS), "leaves the mesh"),
         (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL, BALL], mascons=NO_LUMPS), "overlap"),
     ],
 )

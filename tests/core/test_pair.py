@@ -7,11 +7,11 @@ import numpy as np
 from difsim import Status, simulate
 from difsim.body import RigidBody, Stone
 from difsim.body.free_motion import free_flight
-from difsim.contact.moreau import simultaneous
+from difsim.contact.moreau import solve_simultaneous
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair_touch import least_gap, separation
 from difsim.stepping.collision import Impacts
-from tests.bodies import SIDE, TIMES, body, boxes, crossed, stone, turned
+from tests.bodies import SIDE, TIMES, body, boxes, cross_boxes, stone, turn_by
 
 
 def test_free_rotation_is_periodic_and_keeps_its_invariants():
@@ -31,7 +31,7 @@ def test_free_rotation_is_periodic_and_keeps_its_invariants():
 
 
 def test_crossed_edges_touch_where_and_when_they_cross():
-    c = simulate(boxes(0.6), crossed(aside=(0.0, 0.0)), TIMES)
+    c = simulate(boxes(0.6), cross_boxes(aside=(0.0, 0.0)), TIMES)
     assert int(c.impacts.count) == 1
     np.testing.assert_allclose(c.impacts.time, 0.3 - np.sqrt(2) * SIDE, atol=1e-9)
     np.testing.assert_allclose(c.impacts.normal, [0, 0, 1], atol=1e-9)
@@ -47,7 +47,7 @@ def test_crossed_edges_touch_where_and_when_they_cross():
 
 def test_points_alone_miss_the_edges():
     bare = Stone(stone().body, stone().points, stone().shape)
-    sunk = crossed(height=np.sqrt(2) * SIDE - 0.002)
+    sunk = cross_boxes(height=np.sqrt(2) * SIDE - 0.002)
     gap = jax.jit(least_gap)
     np.testing.assert_allclose(gap(boxes(), sunk, jnp.asarray(1e-3)), -0.002, atol=1e-12)
     assert gap(Pair(bare, bare, boxes().law), sunk, jnp.asarray(1e-3)) > 0.02
@@ -56,7 +56,7 @@ def test_points_alone_miss_the_edges():
 def test_hulls_are_apart_by_no_more_than_the_surfaces():
     up, aslant = jnp.array([0.0, 0.0, 1.0]), jnp.array([0.6, 0.0, 0.8])
     apart = jax.jit(separation)
-    above = crossed(height=0.3, aside=(0.0, 0.0))
+    above = cross_boxes(height=0.3, aside=(0.0, 0.0))
     np.testing.assert_allclose(apart(boxes(), above, up), 0.3 - np.sqrt(2) * SIDE, atol=1e-12)
     # Side by side, the line of centres tells: neither axis given does.
     beside = PairState(body((0.0, 0, 0), (0.0, 0, 0)), body((0.0, 0.3, 0), (0.0, 0, 0)))
@@ -69,8 +69,8 @@ def test_hulls_are_apart_by_no_more_than_the_surfaces():
 def test_momentum_and_angular_momentum_are_kept_and_energy_falls():
     pair = boxes(0.7, 0.5)
     start = PairState(
-        body((0.0, 0.01, 0.0), (0.1, 0.2, 0.3), turned(0.3, 0.5, 0.1), (0.5, -1.0, 2.0)),
-        body((0.02, 0.0, 0.35), (0.0, 0.1, -0.9), turned(-0.4, 0.2, 0.8), (1.0, 0.3, -0.4)),
+        body((0.0, 0.01, 0.0), (0.1, 0.2, 0.3), turn_by(0.3, 0.5, 0.1), (0.5, -1.0, 2.0)),
+        body((0.02, 0.0, 0.35), (0.0, 0.1, -0.9), turn_by(-0.4, 0.2, 0.8), (1.0, 0.3, -0.4)),
     )
     c = simulate(pair, start, TIMES, throw=False)
     assert c.impacts.count >= 1 and c.status in (Status.OK, Status.IMPACT_LIMIT)
@@ -108,7 +108,7 @@ def test_several_points_that_do_not_touch_get_nothing():
     response = np.einsum("i,ij,ab->iajb", 1 / masses, np.eye(3), np.eye(3))
     normals = np.eye(3)[[2, 2, 2]]
     velocities = np.array([[0.0, 0, -1.0], [3.0, 0, -1.0], [0.0, 0, -1.0]])
-    found = simultaneous(*map(jnp.asarray, (response, normals, velocities, [1.0, 1.0, 0.0], 0.5, 0.1)))
+    found = solve_simultaneous(*map(jnp.asarray, (response, normals, velocities, [1.0, 1.0, 0.0], 0.5, 0.1)))
     expected = masses[:, None] * np.array([[0, 0, 1.5], [-0.15, 0, 1.5], [0, 0, 0]])
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -154,7 +154,7 @@ def test_several_points_at_once_gain_no_energy_and_obey_the_law():
 
     @jax.jit
     def impact(p):
-        one = lambda W, u, on: simultaneous(W, n, u, on, p[0], p[1])  # noqa: E731
+        one = lambda W, u, on: solve_simultaneous(W, n, u, on, p[0], p[1])  # noqa: E731
         return jax.vmap(one)(*map(jnp.asarray, (W, u, touching)))
 
     for e, friction in ((1.0, 0.35), (0.9, 0.4), (1.0, 0.0), (0.0, 0.4)):

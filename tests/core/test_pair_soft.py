@@ -7,9 +7,9 @@ import numpy as np
 
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import ClippedDamping, Hooke, NormalForce, NoSmoothing, PowerLaw, TangentialSpring
-from difsim.dynamics import Calibrated, CompliantPair, Pair, PairState, SmoothPair
+from difsim.dynamics import CalibratedNormal, CompliantPair, Pair, PairState, SmoothPair
 from difsim.dynamics.pair import Record
-from difsim.dynamics.pair_touch import nearby, touches
+from difsim.dynamics.pair_touch import nearest_features, touches
 from difsim.shape import Sphere
 
 R, MASS = 0.05, 1.0
@@ -24,12 +24,15 @@ DURATION = np.pi * np.sqrt(MASS / 2 / K)
 def smooth(e=0.6, friction=0.5, exponent=1.0, step=DURATION / 200, stiffness=K) -> Pair:
     # Both balls touch with a point at one place: two springs side by side.
     law = SmoothPair(
-        Calibrated(e, PowerLaw(stiffness / 2, exponent)), TangentialSpring(friction, 2 / 7 * K / 2), 0.0, step
+        CalibratedNormal(e, PowerLaw(stiffness / 2, exponent)),
+        TangentialSpring(friction, 2 / 7 * K / 2),
+        0.0,
+        step,
     )
     return Pair(BALL, BALL, law)
 
 
-def touching(speed=1.0, slide=0.0, spin=(0.0, 0.0, 0.0)) -> PairState:
+def touching_state(speed=1.0, slide=0.0, spin=(0.0, 0.0, 0.0)) -> PairState:
     return PairState(
         RigidState((0.0, 0, 0), (0.1, 0.0, 0.2), (1.0, 0, 0, 0), spin),
         RigidState((0.0, 0, 2 * R), (0.1 + slide, 0.0, 0.2 - speed), (1.0, 0, 0, 0), (0.0, 0, 0)),
@@ -44,12 +47,12 @@ def episode(pair, state):
 @eqx.filter_jit
 def _bout(pair, state):
     record = Record(jnp.array([0.0, DURATION / 2, 4 * DURATION]), jnp.full((3, 26), jnp.nan))
-    near = nearby(pair, state)
+    near = nearest_features(pair, state)
     return pair.law.episode(pair, state, near, touches(pair, state, near), record)
 
 
 def test_smooth_contact_has_its_calibrated_restitution():
-    after, record = episode(smooth(0.6), touching())
+    after, record = episode(smooth(0.6), touching_state())
     # Two dampers, each for the whole mass on half the stiffness: together √2 times as strong as one for both.
     one = ClippedDamping.from_restitution(0.6, Hooke(K / 2), mass=MASS / 2)
     both = NormalForce(Hooke(K), ClippedDamping(2 * one.coefficient), NoSmoothing())
@@ -70,7 +73,7 @@ def assert_slid_throughout(after, friction, rtol):
 
 
 def test_smooth_contact_keeps_momentum_and_angular_momentum():
-    pair, start = smooth(0.7, 0.1), touching(slide=3.0, spin=(3.0, 2.0, -1.0))
+    pair, start = smooth(0.7, 0.1), touching_state(slide=3.0, spin=(3.0, 2.0, -1.0))
     after, _ = episode(pair, start)
     np.testing.assert_allclose(pair.momentum(after.state), pair.momentum(start), atol=1e-12)
     np.testing.assert_allclose(pair.angular_momentum(after.state), pair.angular_momentum(start), atol=1e-11)
@@ -82,7 +85,7 @@ def test_smooth_contact_keeps_momentum_and_angular_momentum():
 
 
 def test_smooth_contact_converges_in_its_step():
-    start = touching(slide=0.1)
+    start = touching_state(slide=0.1)
     u = [episode(smooth(0.6, 0.5, step=DURATION / n), start)[0].impulse for n in (50, 100, 800)]
     assert np.max(np.abs(u[1] - u[2])) < 2e-3 * np.max(np.abs(u[2]))
     assert np.max(np.abs(u[1] - u[2])) < np.max(np.abs(u[0] - u[2]))
@@ -102,7 +105,7 @@ def compliant(cohesion=0.0, e=1.0, friction=0.5, step=DURATION / 200) -> Pair:
 
 
 def test_compliance_alone_is_elastic_and_sets_the_duration():
-    after, _ = episode(compliant(), touching())
+    after, _ = episode(compliant(), touching_state())
     u = after.state.second.velocity[2] - after.state.first.velocity[2]
     np.testing.assert_allclose(u, 1.0, rtol=1e-3)
     np.testing.assert_allclose(after.duration, DURATION, rtol=0.02)
@@ -112,7 +115,7 @@ def test_how_steps_fall_on_the_parting_shows_in_no_derivative():
     """With the force at the middle of a step the rebound had teeth of 1.2e-4 as a function of the compliance."""
     pair, shares = compliant(e=0.6, step=DURATION / 40), np.linspace(0.94, 1.06, 13)
     changed = [eqx.tree_at(lambda p: p.law.compliance, pair, share * 2 / K) for share in shares]
-    u = [float(episode(p, touching())[0].state.second.velocity[2]) for p in changed]
+    u = [float(episode(p, touching_state())[0].state.second.velocity[2]) for p in changed]
     np.testing.assert_allclose(u, np.polyval(np.polyfit(shares, u, 2), shares), atol=1e-5)
 
 
@@ -121,19 +124,19 @@ def test_cohesion_takes_its_work_and_holds_what_is_slower():
     F = 6000.0
     work = 2 * 0.5 * (2 / K) * F**2
     escape = np.sqrt(2 * work / (MASS / 2))
-    after, _ = episode(compliant(F), touching(2 * escape))
+    after, _ = episode(compliant(F), touching_state(2 * escape))
     u = after.state.second.velocity[2] - after.state.first.velocity[2]
     np.testing.assert_allclose(u, np.sqrt(3) * escape, rtol=0.01)
-    held, _ = episode(compliant(F, e=0.5), touching(0.9 * escape))
+    held, _ = episode(compliant(F, e=0.5), touching_state(0.9 * escape))
     assert held.duration >= 4 * DURATION and not held.unfinished
 
 
 def test_rigid_friction_slides_and_sticks():
     pair = compliant(friction=0.1)
-    slid, _ = episode(pair, touching(slide=2.0))
+    slid, _ = episode(pair, touching_state(slide=2.0))
     assert_slid_throughout(slid, 0.1, rtol=1e-3)
     # A solid ball that sticks: 2/7 of the slip's momentum.
-    stuck, _ = episode(pair, touching(slide=0.01))
+    stuck, _ = episode(pair, touching_state(slide=0.01))
     np.testing.assert_allclose(-stuck.impulse[0], MASS / 7 * 0.01, rtol=0.02)
     for after, slide in ((slid, 2.0), (stuck, 0.01)):
-        assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(touching(slide=slide))
+        assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(touching_state(slide=slide))

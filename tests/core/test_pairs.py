@@ -11,7 +11,7 @@ from difsim.particles.pairs import Pairs
 from difsim.shape import Plane
 from tests.helpers import all_pairs
 
-made = eqx.filter_jit(Pairs.made)
+made = eqx.filter_jit(Pairs.rebuild)
 
 
 def sizes(n: int = 300):
@@ -19,7 +19,7 @@ def sizes(n: int = 300):
     return random.random((3, n)), random.uniform(0.01, 0.06, n)
 
 
-def as_table(pairs: Pairs) -> np.ndarray:
+def to_table(pairs: Pairs) -> np.ndarray:
     """How often each two are in the list, in either order; without the room that is left."""
     first, second = np.asarray(pairs.first), np.asarray(pairs.second)
     table = np.zeros((pairs.radius.size,) * 2, int)
@@ -31,11 +31,11 @@ def as_table(pairs: Pairs) -> np.ndarray:
 def test_each_pair_once():
     x, radius = sizes()
     pairs = Pairs.allocate(x, radius, gap=0.004, skin=0.01, slack=2.0)
-    np.testing.assert_array_equal(as_table(pairs), all_pairs(x, 0.014, radius))
-    assert not pairs.overflow and as_table(pairs).sum() > 200
+    np.testing.assert_array_equal(to_table(pairs), all_pairs(x, 0.014, radius))
+    assert not pairs.overflow and to_table(pairs).sum() > 200
     moved = x + 0.03 * np.random.default_rng(2).normal(size=x.shape)
     again = made(pairs, jnp.asarray(moved))
-    np.testing.assert_array_equal(as_table(again), all_pairs(moved, 0.014, radius))
+    np.testing.assert_array_equal(to_table(again), all_pairs(moved, 0.014, radius))
 
 
 def test_parts_of_one_body_do_not_meet():
@@ -46,7 +46,7 @@ def test_parts_of_one_body_do_not_meet():
     pairs = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=2.0, body=body)
     expected = all_pairs(x, 0.01, radius)
     expected[50:, 50:] &= body[:, None] != body
-    np.testing.assert_array_equal(as_table(pairs), expected)
+    np.testing.assert_array_equal(to_table(pairs), expected)
     assert expected[:50, 50:].sum() > 10 and expected[50:56, 56:].any()
     assert (np.diff(np.asarray(pairs.first)[np.asarray(pairs.first != pairs.second)]) >= 0).all()
     assert not pairs.is_stale(jnp.asarray(x)) and pairs.is_stale(jnp.asarray(x).at[0, 57].add(0.006))
@@ -58,7 +58,7 @@ def test_what_is_remembered_finds_its_pair():
     x, radius = sizes()
     old = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=2.0)
     new = made(old, jnp.asarray(x + 0.005 * np.random.default_rng(3).normal(size=x.shape)))
-    place = np.asarray(eqx.filter_jit(Pairs.carried)(new, old.first, old.second))
+    place = np.asarray(eqx.filter_jit(Pairs.match)(new, old.first, old.second))
     before = {(i, j): k for k, (i, j) in enumerate(zip(*map(np.asarray, (old.first, old.second)), strict=True))}
     ends = zip(*map(np.asarray, (new.first, new.second)), strict=True)
     expected = [before.get((i, j), -1) if i != j else -1 for i, j in ends]
@@ -88,5 +88,5 @@ def test_those_at_a_wall():
     near = Near.allocate(x, radius, (floor,), 0.0, 0.01, slack=2.0)
     listed = np.asarray(near.at_walls[0])
     np.testing.assert_array_equal(listed[listed < 300], np.flatnonzero(x[2] - radius <= 0.01))
-    squeezed = eqx.filter_jit(Near.made)(near, jnp.asarray(x).at[2].multiply(0.2))
+    squeezed = eqx.filter_jit(Near.rebuild)(near, jnp.asarray(x).at[2].multiply(0.2))
     assert squeezed.overflow

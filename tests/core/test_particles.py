@@ -10,10 +10,10 @@ from difsim.particles.neighbours import Neighbours
 from difsim.particles.sums import pair_sums
 from tests.helpers import all_pairs
 
-updated = eqx.filter_jit(Neighbours.updated)
+updated = eqx.filter_jit(Neighbours.update)
 
 
-def listed(neighbours: Neighbours) -> np.ndarray:
+def list_table(neighbours: Neighbours) -> np.ndarray:
     """The list as a table [n, n] of who is near whom."""
     _, n = neighbours.index.shape
     table = np.zeros((n, n), bool)
@@ -26,12 +26,12 @@ def test_all_methods_find_the_same(d):
     x = np.random.default_rng(d).random((d, 300))
     neighbours = Neighbours.allocate(x, 0.15, 0.03, slack=3.0)
     assert not neighbours.overflow and neighbours.index.shape[0] < 300
-    np.testing.assert_array_equal(listed(neighbours), all_pairs(x, 0.18))
+    np.testing.assert_array_equal(list_table(neighbours), all_pairs(x, 0.18))
     # Flown out of the first grid, on all sides.
     far = jnp.asarray(x * 1.8 - 0.4)
     neighbours = updated(neighbours, far)
     assert not neighbours.overflow
-    np.testing.assert_array_equal(listed(neighbours), all_pairs(far, 0.18))
+    np.testing.assert_array_equal(list_table(neighbours), all_pairs(far, 0.18))
     # Of the rows, the longest; sums over pairs go as far.
     assert int(neighbours.longest) == int(all_pairs(far, 0.18).sum(axis=0).max()) < neighbours.index.shape[0]
     weight = jnp.asarray(np.random.default_rng(0).random(300))
@@ -44,7 +44,7 @@ def test_all_methods_find_the_same(d):
 def test_rigid_particles_do_not_meet_each_other():
     x = np.random.default_rng(0).random((2, 200))
     rigid = np.arange(200) < 50
-    some = listed(Neighbours.allocate(x, 0.15, 0.0, rigid=rigid))
+    some = list_table(Neighbours.allocate(x, 0.15, 0.0, rigid=rigid))
     closest_point = ~(rigid[:, None] & rigid[None])
     np.testing.assert_array_equal(some, np.asarray(all_pairs(jnp.asarray(x), 0.15)) & closest_point)
 
@@ -73,7 +73,7 @@ def test_derivatives_pass_by_the_list():
 
     def energy(scale):
         y = scale * x
-        near = neighbours.made(y)
+        near = neighbours.rebuild(y)
         return jnp.sum((y[:, None] - y[:, near.index]) ** 2)
 
     np.testing.assert_allclose(jax.jit(jax.grad(energy))(1.0), 2 * energy(1.0), rtol=1e-12)

@@ -35,14 +35,14 @@ def test_require_reads_values_and_lets_tracers_through():
         require(jnp.array(jnp.nan) > 0, "NaN")
 
     @jax.jit
-    def inside(x):
+    def require_inside(x):
         require(x > 0, "values of a trace cannot be read")
         return x
 
-    inside(-1.0)
+    require_inside(-1.0)
 
 
-def bounced(e):
+def bounce(e):
     ground, down = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Uniform((0.0, 0.0, -1.0))
     model = Bouncer(down, ground, e, rest_height=1e-3)
     start = PointState([0.0, 0.0, 1.0], [0.0, 0.0, 0.0])
@@ -50,9 +50,9 @@ def bounced(e):
     return solution.last.position[2], solution.status
 
 
-bounced_once = jax.jit(bounced)
+bounced_once = jax.jit(bounce)
 # In a derivative and in a batch at once.
-slopes_of_bounces = jax.jit(jax.vmap(jax.jacfwd(bounced, has_aux=True)))
+slopes_of_bounces = jax.jit(jax.vmap(jax.jacfwd(bounce, has_aux=True)))
 
 
 @pytest.mark.parametrize("restitution", [0.5, 1.5, -0.1])
@@ -88,10 +88,10 @@ def test_an_inertia_that_no_body_has_is_found_inside_jit(moments, off, valid):
     turn = Rotation.from_rotation_vector(jnp.array([0.3, -0.5, 0.2])).as_matrix()
 
     @jax.jit
-    def found(moments, off):
+    def find(moments, off):
         return is_valid([RigidBody(1.0, turn @ jnp.diag(moments) @ turn.T + off * jnp.eye(3, k=1))])
 
-    assert found(jnp.array(moments), off) == valid
+    assert find(jnp.array(moments), off) == valid
 
 
 def test_a_vector_where_a_law_has_one_number_is_refused():

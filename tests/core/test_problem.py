@@ -35,7 +35,7 @@ from tests import toys
         (lambda: Problem({"m": Fixed(1.0)}, toys.line, Observations({"y": Observation(1.0, 1.0)})), "Fixed"),
         (lambda: toys.linear().hold({"q": 1.0}), "no parameter 'q'"),
         (lambda: toys.linear().hold({"a": 9.0}), "outside"),
-        (lambda: toys.mixed()[0].hold({"E": 2e8}), "not one of"),
+        (lambda: toys.mixed_problem()[0].hold({"E": 2e8}), "not one of"),
     ],
 )
 def test_refused(make, says):
@@ -55,26 +55,26 @@ def test_prediction_must_match_the_data():
 
 def test_discrete_relaxes_and_returns():
     discrete = Discrete((1e7, 1e8, 1e9), unit="Pa", relaxed=Log, labels=("soft", "medium", "hard"))
-    assert isinstance(discrete.relaxed(), Log)
-    assert float(discrete.fixed(1).value) == 1e8
+    assert isinstance(discrete.relax(), Log)
+    assert float(discrete.fix(1).value) == 1e8
     assert discrete.nearest_first(3e7) == [1e7, 1e8, 1e9]  # on the log scale
     assert discrete.nearest_first(3.3e7) == [1e8, 1e7, 1e9]
-    problem, _ = toys.mixed()
+    problem, _ = toys.mixed_problem()
     assert problem.free == ("h", "m") and problem.discrete == ("E", "c", "s")
     assert problem.relax().free == problem.names
     assert problem.hold({"c": 0.6}).relax().free == ("h", "m", "E", "s")
 
 
 def test_undecided_values_are_never_simulated_silently():
-    problem, _ = toys.mixed()
+    problem, _ = toys.mixed_problem()
     assert not problem.evaluate(jnp.full(5, 0.5)).ok
     assert np.isnan(problem.residual(jnp.zeros(5))).all()
 
 
 def test_log_likelihood_is_of_the_data_alone():
     problem = toys.linear(a=Gaussian(0.0, 1.0))
-    s = problem.scaled({"a": 2.0, "b": 1.0})
+    s = problem.to_prior_scale({"a": 2.0, "b": 1.0})
     residual = (toys.DESIGN @ [2.0, 1.0] - toys.MEASURED) / toys.SIGMA
     np.testing.assert_allclose(problem.log_likelihood(s), -0.5 * np.sum(residual**2), rtol=1e-12)
-    failed = toys.truncated()
-    assert failed.log_likelihood(failed.scaled({"p": 2.0})) == -np.inf
+    failed = toys.truncated_problem()
+    assert failed.log_likelihood(failed.to_prior_scale({"p": 2.0})) == -np.inf

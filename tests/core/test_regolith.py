@@ -8,7 +8,7 @@ import pytest
 
 from difsim import safe
 from difsim.contact import Regolith
-from tests.helpers import approx, check_finite, check_gradients, count_traces, single
+from tests.helpers import approx, check_finite, check_gradients, count_traces, to_single
 
 R = jnp.array(0.1)
 UNKNOWNS = ("thickness", "grain_diameter", "grain_density", "grain_modulus", "friction")
@@ -114,7 +114,9 @@ def test_factors_multiply_bearing_and_inertia():
     assert c1 * rate + c2 * rate**2 == approx(excess, rel=1e-12)
     assert scaled.stiffness(R) == ground.stiffness(R)
     force = jnp.array(600.0)
-    np.testing.assert_array_equal(scaled.sliding(force, z[1], slip, R), ground.sliding(force, z[1], slip, R))
+    np.testing.assert_array_equal(
+        scaled.sliding_force(force, z[1], slip, R), ground.sliding_force(force, z[1], slip, R)
+    )
     assert scaled.flow(jnp.array(0.0), z[1], R) == 0
 
 
@@ -142,17 +144,17 @@ def test_sliding_limits():
     ground = regolith()
     fast, N = jnp.array([3.0, -4.0, 0.0]), jnp.array(200.0)
     zero = jnp.array(0.0)
-    np.testing.assert_allclose(ground.sliding(N, zero, fast, R), -120 * fast / 5, rtol=1e-6)
+    np.testing.assert_allclose(ground.sliding_force(N, zero, fast, R), -120 * fast / 5, rtol=1e-6)
     ploughing = 2 * 0.1 * 0.05 * 2 * ground.cohesion * 1.76619038 * 200 / 202
     np.testing.assert_allclose(
-        ground.sliding(N, jnp.array(0.05), fast, R), -(120 + ploughing) * fast / 5, rtol=1e-6
+        ground.sliding_force(N, jnp.array(0.05), fast, R), -(120 + ploughing) * fast / 5, rtol=1e-6
     )
-    assert np.all(ground.sliding(N, jnp.array(0.05), jnp.zeros(3), R) == 0)
-    assert np.all(ground.sliding(zero, jnp.array(0.05), fast, R) == 0)
+    assert np.all(ground.sliding_force(N, jnp.array(0.05), jnp.zeros(3), R) == 0)
+    assert np.all(ground.sliding_force(zero, jnp.array(0.05), fast, R) == 0)
 
 
 def response(ground, force, z, slip):
-    return ground.flow(force, z, R), ground.sliding(force, z, slip, R), ground.stiffness(R)
+    return ground.flow(force, z, R), ground.sliding_force(force, z, slip, R), ground.stiffness(R)
 
 
 @pytest.mark.parametrize("force, z", [(400.0, 0.05), (125.0, 0.01), (950.0, 0.26)], ids=["deep", "yield", "floor"])
@@ -182,7 +184,7 @@ def test_derivatives_are_finite_at_rest_and_in_flight():
 
 def test_float32():
     arguments = jnp.array(400.0), jnp.array(0.05), jnp.array([0.02, -0.01, 0.0])
-    ours = response(single(regolith()), *single(arguments))
+    ours = response(to_single(regolith()), *to_single(arguments))
     for a, b in zip(ours, response(regolith(), *arguments), strict=True):
         if a.dtype != jnp.float32:
             pytest.fail(f"float32 became {a.dtype}")

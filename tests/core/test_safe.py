@@ -114,8 +114,8 @@ def test_shortened(jac):
     """Shorter vectors pass with the derivative 1, longer ones keep the direction alone, and zero stays zero."""
     rows = jnp.array([[3.0, 0.0, 4.0], [0.3, 0.0, 0.4], [0.0, 0.0, 0.0]])
     most = jnp.array([2.0, 2.0, 0.0])
-    np.testing.assert_allclose(safe.shortened(rows, most), [[1.2, 0, 1.6], [0.3, 0, 0.4], [0, 0, 0]], atol=1e-15)
-    slopes = jax.vmap(jac(safe.shortened))(rows, most)
+    np.testing.assert_allclose(safe.clip_norm(rows, most), [[1.2, 0, 1.6], [0.3, 0, 0.4], [0, 0, 0]], atol=1e-15)
+    slopes = jax.vmap(jac(safe.clip_norm))(rows, most)
     u = np.array([0.6, 0.0, 0.8])
     np.testing.assert_allclose(slopes[0], 2 / 5 * (np.eye(3) - np.outer(u, u)), atol=1e-15)
     np.testing.assert_allclose(slopes[1], np.eye(3), atol=1e-15)

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.scenes.catalogue import SCENES, find
 from experiments.scenes.judge import judge
-from experiments.scenes.scene import account_energy, expected, expected_slopes
+from experiments.scenes.scene import account_energy, evaluate_exact, evaluate_slopes
 
 # What is cheap of each sort of contact in closed form. `make test-full` judges all scenes, with reverse derivatives.
 CHEAP = (
@@ -84,7 +84,7 @@ HALF_PERIODS = 3.280052086, 20.752016850, 10.538594345  # s, of the asymmetric t
 def closed_forms(name, chosen):
     """The closed forms of a scene, with other numbers than its middle."""
     scene = find(name)
-    return np.asarray(expected(scene, scene.replace(chosen)))
+    return np.asarray(evaluate_exact(scene, scene.replace(chosen)))
 
 
 def test_closed_forms_give_the_published_numbers():
@@ -108,7 +108,7 @@ def test_slopes_of_the_closed_forms_are_the_published_ones():
     """VALIDATION.md 9: a bounce by height and restitution; the second of two balls by both places and speeds."""
     bounce, balls = find("hard ball, bounces"), find("two hard balls on a line")
     by = [
-        {name: slope[0] for name, slope in expected_slopes(scene, scene.replace(scene.cases[0])).items()}
+        {name: slope[0] for name, slope in evaluate_slopes(scene, scene.replace(scene.cases[0])).items()}
         for scene in (bounce, balls)
     ]
     np.testing.assert_allclose([by[0]["height"], by[0]["restitution"]], [1.03916199, 2.45221599], atol=6e-9)

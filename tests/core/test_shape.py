@@ -8,7 +8,7 @@ import pytest
 
 from difsim.shape import Box, Complement, Cylinder, Ellipsoid, Offset, Plane, Posed, Prism, Sphere, Union
 from tests.catalogue import SHAPES, rotation
-from tests.helpers import check_finite, check_gradients, each, rows, single
+from tests.helpers import check_finite, check_gradients, each, rows, to_single
 
 POINTS = np.random.default_rng(7).uniform(-1.5, 1.5, size=(400, 3))
 
@@ -100,7 +100,7 @@ def test_derivatives(name):
 def test_float32(name):
     narrow, exact = (
         each(distances_and_normals, *of)[name][0]
-        for of in (single((dict(SHAPES), jnp.asarray(POINTS))), (dict(SHAPES), jnp.asarray(POINTS)))
+        for of in (to_single((dict(SHAPES), jnp.asarray(POINTS))), (dict(SHAPES), jnp.asarray(POINTS)))
     )
     assert narrow.dtype == jnp.float32
     np.testing.assert_allclose(narrow[:5], exact[:5], atol=1e-6)

@@ -23,12 +23,12 @@ def slope_axes(tilt):
     )
 
 
-def stopped(p):
+def slide_to_stop(p):
     """Place (down, across) and time of the stop."""
-    return slid_exactly(p, 40 / (p[1] * np.cos(p[0]) - np.sin(p[0])))
+    return slide_exactly(p, 40 / (p[1] * np.cos(p[0]) - np.sin(p[0])))
 
 
-def slid_exactly(p, duration, time=np.inf):
+def slide_exactly(p, duration, time=np.inf):
     """Place (down, across) and time, after a duration in τ with dt = |u| dτ, which the slip scales, or at a time."""
     tilt, friction, down, across = p
     pull, hold = np.sin(tilt), friction * np.cos(tilt)
@@ -47,11 +47,11 @@ def slid_exactly(p, duration, time=np.inf):
 
 
 def test_the_known_stop_on_ten_degrees():
-    place = stopped((np.radians(10), 0.5, 0.0, 1.0))
+    place = slide_to_stop((np.radians(10), 0.5, 0.0, 1.0))
     np.testing.assert_allclose(place, [0.20448, 1.04801, 2.3193], atol=1e-5)
 
 
-def thrown_points(p):
+def throw_points(p):
     """How a point ends that is thrown over a slope: p = tilt, friction, restitution, height, velocity."""
     normal, _ = slope_axes(p[0])
     model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane(jnp.zeros(3), normal), p[2], p[1])
@@ -70,7 +70,7 @@ def draws(count, seed):
 
 
 def test_a_few_that_are_thrown_come_to_rest():
-    status, error, phase, energy = jax.jit(lambda p: jax.lax.map(thrown_points, p))(draws(12, 3))
+    status, error, phase, energy = jax.jit(lambda p: jax.lax.map(throw_points, p))(draws(12, 3))
     assert (status == Status.OK).all() and error.max() < 1e-9
     assert (phase == Phase.STICKING).sum() >= 11 and (energy == 0).sum() >= 11
 

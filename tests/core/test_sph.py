@@ -107,16 +107,16 @@ def test_strength_begins_at_zero_friction_and_cohesion():
     deviator = stress - jnp.trace(stress) / 3 * jnp.eye(3)
     direction = deviator / jnp.sqrt(0.5 * jnp.sum(deviator**2))
 
-    def kept(strength):
+    def keep(strength):
         soil = eqx.tree_at(lambda s: (s.friction, s.cohesion), SOIL, (strength[0], strength[1]))
         return soil.admissible(stress, SOIL.density)
 
     none = jnp.zeros(2)
     a, k = jax.jacfwd(lambda x: jnp.stack(SOIL.cone.match(x[0], x[1])))(none)
     exact = jnp.multiply.outer(direction, k - a * jnp.trace(stress))
-    np.testing.assert_allclose(kept(none), jnp.trace(stress) / 3 * jnp.eye(3), atol=1e-9)
+    np.testing.assert_allclose(keep(none), jnp.trace(stress) / 3 * jnp.eye(3), atol=1e-9)
     for derivative in (jax.jacfwd, jax.jacrev):
-        np.testing.assert_allclose(derivative(kept)(none), exact, atol=1e-9 * jnp.abs(exact).max())
+        np.testing.assert_allclose(derivative(keep)(none), exact, atol=1e-9 * jnp.abs(exact).max())
 
 
 def grid(d, spacing=0.1, cells=9):

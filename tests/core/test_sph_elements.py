@@ -23,7 +23,7 @@ def lattice(x, y):
     return (np.stack(np.meshgrid(np.arange(*x), np.arange(*y), indexing="ij")).reshape(2, -1) + 0.5) * SPACING
 
 
-def put_together(solid, walls, gravity=0.0, alpha=0.3, **rest):
+def assemble(solid, walls, gravity=0.0, alpha=0.3, **rest):
     """A model of a solid, which comes first, and walls, each with a normal or without, and its state at rest."""
     position = np.concatenate([solid] + [w for w, _ in walls], axis=1)
     ends = np.cumsum([solid.shape[1]] + [w.shape[1] for w, _ in walls])
@@ -47,7 +47,7 @@ def test_a_compression_wave_has_the_speed_of_sound():
     """A standing plane wave stands still after a quarter of its period, λ/4c."""
     nx, ny, wave = 60, 24, 40
     solid = lattice((0, nx), (0, ny))
-    model, state = put_together(solid, [], alpha=0.0)
+    model, state = assemble(solid, [], alpha=0.0)
     shape = np.sin(2 * np.pi * solid[0] / (wave * SPACING))
     state = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0].set(1e-3 * jnp.asarray(shape)))
     # One wave in the middle: what comes from the free surfaces, at most at that speed, is not there yet.
@@ -83,14 +83,14 @@ def limit(soil, gradient, held_at, strain=0.2, steps=400):
     """σ of one stress point, pressed along y by `strain`, while the lateral strain keeps σ_xx at `held_at` Pa."""
 
     def step(stress, _):
-        def strained(e):
+        def apply_strain(e):
             return soil.admissible(stress + strain / steps * soil.rate(stress, gradient(e)), soil.density)
 
         def newton(_, e):
-            value, slope = jax.jvp(lambda e: strained(e)[0, 0], (e,), (jnp.ones(()),))
+            value, slope = jax.jvp(lambda e: apply_strain(e)[0, 0], (e,), (jnp.ones(()),))
             return e - (value - held_at) / slope
 
-        stress = strained(jax.lax.fori_loop(0, 6, newton, jnp.asarray(0.3)))
+        stress = apply_strain(jax.lax.fori_loop(0, 6, newton, jnp.asarray(0.3)))
         return stress, stress
 
     return jax.jit(lambda s: jax.lax.scan(step, s, length=steps)[0])(held_at * jnp.eye(3))
@@ -122,7 +122,7 @@ CORRECTIONS = (GradientCorrection(), XSPH(0.5), ArtificialStress(SPACING))
 def test_corrections_are_exact_for_linear_motion():
     rng = np.random.default_rng(3)
     x = lattice((0, 7), (0, 7)) + rng.normal(size=(2, 49)) * 0.1 * SPACING
-    model, state = put_together(x, [], corrections=CORRECTIONS, balance=FixedDensity())
+    model, state = assemble(x, [], corrections=CORRECTIONS, balance=FixedDensity())
     neighbours = Neighbours.allocate(x, 2.5 * SPACING, 0.0)
     field = eqx.filter_jit(lambda state: model.field(jnp.zeros(()), state, neighbours)[0])
     linear = jnp.array([[0.2, 0.5], [-0.1, 0.3]])
@@ -144,7 +144,7 @@ def test_artificial_stress_spreads_a_clump_under_tension():
     x[0, 24] += 0.3 * SPACING
     pull = {}
     for corrections in ((), (ArtificialStress(SPACING, 1.0, 4.0),)):
-        model, state = put_together(x, [], corrections=corrections)
+        model, state = assemble(x, [], corrections=corrections)
         tensed = eqx.tree_at(lambda s: s.stress, state, 1e3 * jnp.tile(jnp.eye(3)[:, :, None], 49))
         near = Neighbours.allocate(x, 2.5 * SPACING, 0.0)
         rate, _ = eqx.filter_jit(model.field)(jnp.zeros(()), tensed, near)

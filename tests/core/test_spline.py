@@ -8,7 +8,7 @@ import pytest
 import scipy.interpolate
 
 from difsim.spline import GridSpline, design, interpolate
-from tests.helpers import check_gradients, count_traces, rows, single
+from tests.helpers import check_gradients, count_traces, rows, to_single
 
 ORIGIN, SPACING = np.array([-1.0, 2.0, 0.5]), np.array([0.3, 0.2, 0.5])
 
@@ -22,11 +22,11 @@ def grid():
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
 
 
-def rough(degree):
+def rough_table(degree):
     return GridSpline(ORIGIN, SPACING, jax.random.normal(jax.random.PRNGKey(5), SHAPE), degree)
 
 
-def inside(spline, n, seed=1):
+def inner_points(spline, n, seed=1):
     u = np.random.default_rng(seed).uniform(size=(n, 3))
     return spline.lower[None] + jnp.asarray(u) * (spline.upper - spline.lower)[None]
 
@@ -69,14 +69,14 @@ def test_error_of_the_gradient_falls_with_the_degree(degree, spacing):
 
 @DEGREES
 def test_derivatives(degree):
-    x = inside(rough(degree), 3)
-    check_gradients(lambda spline, x: jax.vmap(spline)(x), rough(degree), x, step=1e-5, unit=0.1, rtol=1e-5)
+    x = inner_points(rough_table(degree), 3)
+    check_gradients(lambda spline, x: jax.vmap(spline)(x), rough_table(degree), x, step=1e-5, unit=0.1, rtol=1e-5)
 
 
 @DEGREES
 def test_design_equals_the_spline(degree):
-    spline = rough(degree)
-    x = jnp.concatenate([inside(spline, 50), jnp.stack([spline.lower, spline.upper])])
+    spline = rough_table(degree)
+    x = jnp.concatenate([inner_points(spline, 50), jnp.stack([spline.lower, spline.upper])])
     c = np.asarray(spline.coefficients).ravel()
     grid = (spline.origin, spline.spacing, SHAPE, degree)
     np.testing.assert_allclose(design(x, *grid) @ c, rows(spline, x), atol=1e-12)
@@ -88,7 +88,7 @@ def test_design_equals_the_spline(degree):
 
 @DEGREES
 def test_outside_it_is_the_value_of_the_nearest_point(degree):
-    spline = rough(degree)
+    spline = rough_table(degree)
     x = spline.upper + jnp.array([5.0, -0.3, 1e9])
     edge = jnp.minimum(x, spline.upper)
     np.testing.assert_allclose(spline(x), spline(edge), rtol=1e-14)
@@ -98,17 +98,17 @@ def test_outside_it_is_the_value_of_the_nearest_point(degree):
 
 @DEGREES
 def test_float32(degree):
-    spline = rough(degree)
-    x = inside(spline, 20)
-    values = rows(single(spline), single(x))
+    spline = rough_table(degree)
+    x = inner_points(spline, 20)
+    values = rows(to_single(spline), to_single(x))
     assert values.dtype == jnp.float32
     np.testing.assert_allclose(values, rows(spline, x), atol=2e-5)
 
 
 def test_one_trace_for_all_values_and_places():
-    a = rough(3)
+    a = rough_table(3)
     b = eqx.tree_at(lambda s: (s.coefficients, s.origin), a, (2 * a.coefficients, a.origin + 1))
-    x = inside(a, 2)
+    x = inner_points(a, 2)
     assert count_traces(lambda spline, x: spline(x), (a, x[0]), (b, x[1])) == 1
 
 

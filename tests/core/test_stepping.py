@@ -8,7 +8,7 @@ import pytest
 from difsim import AtRest, Ignore, MaxImpacts, Status, simulate
 from difsim.dynamics import PointState
 from tests.bodies import Bullet, P, rebound
-from tests.core.test_bounces import G, above, ball, two_impacts
+from tests.core.test_bounces import G, ball, drop_above, two_impacts
 from tests.helpers import approx, count_traces
 from tests.ways import equal, flight, forward, impacts, landing, name, reverse
 
@@ -81,7 +81,7 @@ def test_statuses():
 @pytest.mark.parametrize("method", [forward(), equal(50), two_impacts()], ids=name)
 def test_nan_is_never_ok(method):
     model = ball(jnp.array(0.8)) if "until" in method else Bullet(6e3, 0.05, gravity=G)
-    start, times = above(jnp.array(jnp.nan)), jnp.array([0.0, 0.8])
+    start, times = drop_above(jnp.array(jnp.nan)), jnp.array([0.0, 0.8])
     solution = simulate(model, start, times, **method, throw=False)
     assert not solution.ok
     with pytest.raises(RuntimeError, match="NOT_FINITE"):

@@ -25,7 +25,7 @@ from difsim.contact import (
     TensileDamping,
     Vertices,
 )
-from difsim.contact.contact_points import Moving
+from difsim.contact.contact_points import BodyMotion
 from difsim.contact.friction import TangentialHistory
 from difsim.rotation import Rotation
 from difsim.shape import Plane, Sphere
@@ -44,15 +44,15 @@ NONE = jnp.zeros((0, 3))
 SPRINGS = [TangentialSpring(0.4, 5e4), MindlinSpring(0.4, 8e4, 1.0)]
 
 
-def moving(centre, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)) -> Moving:
+def moving_body(centre, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)) -> BodyMotion:
     centre, velocity, spin = (jnp.asarray(v, float) for v in (centre, velocity, spin))
     inertia = jnp.diag(jnp.array([0.05, 0.07, 0.09]))
     pull = jnp.array([1.0, 0.5, -9.81])
-    return Moving(centre, velocity, spin, jnp.array(MASS), inertia, pull, jnp.array([0.3, -0.2, 0.1]))
+    return BodyMotion(centre, velocity, spin, jnp.array(MASS), inertia, pull, jnp.array([0.3, -0.2, 0.1]))
 
 
 @eqx.filter_jit
-def pressed(contact, ground, body, turn):
+def press(contact, ground, body, turn):
     return contact.wrench(ground, body, turn, NONE)
 
 
@@ -63,8 +63,8 @@ def test_the_wrench_is_the_sum_over_the_points():
         NormalForce(Hooke(1e4), ClippedDamping(20.0), NoSmoothing()),
         AtEachPoint(RegularisedCoulomb(0.3, 1e-3)),
     )
-    body = moving((0.1, 0.2, 0.25), (0.3, -0.1, -0.4), (0.5, 0.2, -0.3))
-    got = pressed(contact, FLOOR, body, TURN)
+    body = moving_body((0.1, 0.2, 0.25), (0.3, -0.1, -0.4), (0.5, 0.2, -0.3))
+    got = press(contact, FLOOR, body, TURN)
     force, torque, stored = np.zeros(3), np.zeros(3), 0.0
     for corner in np.asarray(CORNERS.points):
         arm = np.asarray(TURN) @ corner
@@ -93,15 +93,15 @@ def test_static_wrench_is_minus_the_stored_energy_gradient(ground):
     centre = jnp.array([0.1, 0.2, 0.28])
 
     @jax.jit
-    def both(contact, ground):
-        def stored(x, phi):
+    def compare(contact, ground):
+        def stored_energy(x, phi):
             turn = Rotation.from_rotation_vector(phi).as_matrix() @ TURN
-            return contact.wrench(ground, moving(x), turn, NONE).stored
+            return contact.wrench(ground, moving_body(x), turn, NONE).stored
 
-        slopes = jax.grad(stored, argnums=(0, 1))(centre, jnp.zeros(3))
-        return contact.wrench(ground, moving(centre), TURN, NONE), slopes
+        slopes = jax.grad(stored_energy, argnums=(0, 1))(centre, jnp.zeros(3))
+        return contact.wrench(ground, moving_body(centre), TURN, NONE), slopes
 
-    wrench, (by_place, by_turn) = both(contact, ground)
+    wrench, (by_place, by_turn) = compare(contact, ground)
     assert np.abs(wrench.torque).max() > 0.1
     np.testing.assert_allclose(wrench.force, -by_place, atol=1e-10)
     np.testing.assert_allclose(wrench.torque, -by_turn, atol=1e-10)
@@ -116,7 +116,7 @@ def test_force_is_zero_far_away_and_tiny_where_it_sets_in():
 
     @jax.jit
     def wrench(height):
-        return contact.wrench(FLOOR, moving((0, 0, height), (1.0, 0, -1.0)), TURN, NONE)
+        return contact.wrench(FLOOR, moving_body((0, 0, height), (1.0, 0, -1.0)), TURN, NONE)
 
     far, near = wrench(2 * radius + 21 * WIDTH), wrench(2 * radius + 19 * WIDTH)
     assert all((np.asarray(leaf) == 0).all() for leaf in jax.tree.leaves(far))
@@ -134,7 +134,7 @@ def test_a_ball_touches_at_its_lowest_point():
     )
     ground = Sphere((0.0, 0.0, 0.0), 2.0)
     way = np.array([2.0, -1.0, 2.0]) / 3
-    wrench = pressed(contact, ground, moving(2.49 * way, spin=(0.0, 0.0, 4.0)), TURN)
+    wrench = press(contact, ground, moving_body(2.49 * way, spin=(0.0, 0.0, 4.0)), TURN)
     slip = np.cross([0, 0, 4.0], -0.5 * way)
     expected = 100.0 * way - 30.0 * slip / np.linalg.norm(slip)
     np.testing.assert_allclose(wrench.force, expected, rtol=1e-9)
@@ -149,7 +149,7 @@ def test_nothing_rubs_where_a_law_pulls():
         NormalForce(Hooke(1e4), TensileDamping(500.0), NoSmoothing()),
         AtEachPoint(RegularisedCoulomb(0.3, 1e-3)),
     )
-    wrench = pressed(contact, FLOOR, moving((0, 0, EDGE / 2 - 1e-3), (1.0, 0, 1.0)), jnp.eye(3))
+    wrench = press(contact, FLOOR, moving_body((0, 0, EDGE / 2 - 1e-3), (1.0, 0, 1.0)), jnp.eye(3))
     assert wrench.force[2] < -100
     assert wrench.force[0] == 0
     assert wrench.powers["friction"] == 0
@@ -159,9 +159,9 @@ def test_sticking_at_the_effective_point_keeps_its_slip():
     """Below the bound the point that stands still stays so: P (a + K F) = 0 with all forces and torques."""
     law = NormalForce(Hooke(1e4), ClippedDamping(20.0), NoSmoothing())
     contact = SurfaceContact(CORNERS, law, AtEffectivePoint(StickSlip(50.0, 50.0, 1e-2)))
-    body = moving((0.1, 0.2, 0.25))
-    wrench = pressed(contact, FLOOR, body, TURN)
-    pushed = body.accelerated(wrench.force, wrench.torque)
+    body = moving_body((0.1, 0.2, 0.25))
+    wrench = press(contact, FLOOR, body, TURN)
+    pushed = body.accelerate(wrench.force, wrench.torque)
     arms = CORNERS.points @ TURN.T
     depths = np.maximum(0, -(0.25 + np.asarray(arms)[:, 2]))
     arm = jnp.asarray(depths @ np.asarray(arms) / depths.sum())
@@ -176,7 +176,7 @@ def spring_point(law, width=WIDTH):
     )
 
     def wrench(height, velocity, stretch):
-        body = moving((0.0, 0.0, 0.0), velocity)
+        body = moving_body((0.0, 0.0, 0.0), velocity)
         body = eqx.tree_at(lambda b: b.centre, body, jnp.stack([0 * height, 0 * height, height]))
         return contact.wrench(FLOOR, body, jnp.eye(3), stretch[None])
 
@@ -205,13 +205,13 @@ def test_stored_energy_rate_is_the_one_in_the_energy_account(law):
     wrench = spring_point(law)
 
     @jax.jit
-    def both(height, velocity, stretch):
+    def compare(height, velocity, stretch):
         now = wrench(height, velocity, stretch)
         rates = velocity[2], jnp.zeros(3), now.memory_rate[0]
         return now, jax.jvp(lambda *s: wrench(*s).stored, (height, velocity, stretch), rates)[1]
 
     velocity = jnp.array([0.05, 0.1, -0.2])
-    now, growth = both(jnp.array(-2e-3), velocity, jnp.array([3e-4, -2e-4, 0.0]))
+    now, growth = compare(jnp.array(-2e-3), velocity, jnp.array([3e-4, -2e-4, 0.0]))
     np.testing.assert_allclose(growth, -now.force @ velocity - now.powers["friction"], rtol=1e-10)
 
 
@@ -238,7 +238,7 @@ def cycle(law, depths, slips):
         history = law.advance(history, after, 1e5 * after, jnp.stack([step[1], 0.0, 0.0]), up, 1.0)
         return (stretch + k2, history), (middle[0], history.force[0], step[1])
 
-    start = jnp.zeros(3), TangentialHistory.none()
+    start = jnp.zeros(3), TangentialHistory.zeros()
     _, (ours, theirs, step) = jax.lax.scan(follow, start, (depths[:-1], steps))
     return ours, theirs, -jnp.sum(ours * step), -jnp.sum(theirs * step)
 

@@ -7,7 +7,7 @@ import pytest
 import inversion
 from inversion import Bounded, Gaussian, Log, Observations, Problem, Series
 from inversion.noise import Correlated
-from inversion.signals import interpolated, low_pass
+from inversion.signals import interpolate, low_pass
 from tests import toys
 
 
@@ -16,11 +16,11 @@ def test_samples_between_times_are_of_third_order():
     errors = []
     for n in (21, 41):
         t = jnp.linspace(0.0, np.sqrt(3.2), n) ** 2  # unequal steps
-        errors.append(float(jnp.max(jnp.abs(interpolated(at, t, jnp.sin(2.0 * t)) - jnp.sin(2.0 * at)))))
+        errors.append(float(jnp.max(jnp.abs(interpolate(at, t, jnp.sin(2.0 * t)) - jnp.sin(2.0 * at)))))
     assert errors[1] < errors[0] / 6
-    line = interpolated(at, t, 1.0 + 2.0 * t)
+    line = interpolate(at, t, 1.0 + 2.0 * t)
     np.testing.assert_allclose(line, 1.0 + 2.0 * at, rtol=1e-12)
-    assert np.isnan(interpolated(jnp.array([-0.01, 3.3]), t, t)).all()
+    assert np.isnan(interpolate(jnp.array([-0.01, 3.3]), t, t)).all()
 
 
 def test_a_filter_has_half_the_power_at_its_bandwidth():
@@ -32,7 +32,9 @@ def test_a_filter_has_half_the_power_at_its_bandwidth():
 def ball(p):
     """A damped oscillation of two frequencies, without which delay and bandwidth are one, at times of its own."""
     t = jnp.linspace(-1.0, 9.0, 401)
-    return {"acc": (t, jnp.exp(-0.1 * t) * (jnp.cos(p["w"] * t) + jnp.sin(5.0 * p["w"] * t)))}, toys.always()
+    return {
+        "acc": (t, jnp.exp(-0.1 * t) * (jnp.cos(p["w"] * t) + jnp.sin(5.0 * p["w"] * t)))
+    }, toys.always_problem()
 
 
 SENSOR = {"delay": "lag", "gain": "gain", "bias": "bias", "bandwidth": "band"}
@@ -64,8 +66,8 @@ def test_delay_gain_bias_and_bandwidth_are_ordinary_parameters(key):
 def test_a_series_that_the_solution_does_not_reach_fails(key):
     data = Observations({"acc": Series([0.0, 8.9], [1.0, 0.0], 0.1, delay="lag")})
     problem = Problem({"lag": Bounded(-0.3, 0.3)}, lambda p: ball({"w": 2.0}), data)
-    assert problem.evaluate(problem.scaled({"lag": 0.0})).ok
-    assert not problem.evaluate(problem.scaled({"lag": -0.2})).ok  # 9.1 s, after the end at 9.0
+    assert problem.evaluate(problem.to_prior_scale({"lag": 0.0})).ok
+    assert not problem.evaluate(problem.to_prior_scale({"lag": -0.2})).ok  # 9.1 s, after the end at 9.0
     late = Problem({"lag": Bounded(-3.0, -2.0)}, lambda p: ball({"w": 2.0}), data)
     with pytest.raises(RuntimeError, match="times of a Series"):
         inversion.fit(late, key=key, starts=4, keep=2)

@@ -83,12 +83,12 @@ def test_the_guard_sees_what_is_next():
     touch is not near: with scenario 0 the sole beside the boulder passes its top's height untouched."""
 
     @jax.jit
-    def seen(p, clearance):
+    def see(p, clearance):
         model, state = build(p, clearance=clearance)
         return model.approach(jnp.array(0.0), state), model.contact_force(state)
 
     for p, clearance, height in ((P0, 0.05, 0.0), (TOP, ON_TOP + 0.05, 0.2)):
-        near, force = seen(p.at[7:10].set(0.0).at[6].set(1.0), jnp.array(clearance))
+        near, force = see(p.at[7:10].set(0.0).at[6].set(1.0), jnp.array(clearance))
         assert near.gap == approx(0.04 + clearance - height - (0.02 if height == 0 else 0.0), abs=1e-9)
         assert near.speed >= 0.95
         assert np.abs(force).max() < 1e-4

@@ -96,7 +96,7 @@ def test_the_horizon_follows_from_growth():
         return Validity(jnp.array(growth), jnp.array(contacts), jnp.array(1e-8))
 
     grown = validity(100.0, 2)
-    assert grown.per_contact == approx(10.0) and grown.horizon == approx(4.0)
+    assert grown.growth_per_contact == approx(10.0) and grown.horizon == approx(4.0)
     assert grown.linear_range == approx(0.01) and grown.limit == approx(1e4) and not grown.is_past
     assert validity(2e4, 2).is_past and validity(2e4, 0).is_past
     assert jnp.isinf(validity(0.5, 3).horizon) and jnp.isnan(validity(jnp.nan, 3).horizon)

@@ -35,7 +35,7 @@ SUMMARY = (
 def test_a_fit_never_weighs_an_impossible_ground():
     """A number that comes in past the files, inside jit: no residual, an infinite misfit."""
     setting = problem(read_lander(PHILAE), read_observations(DATA / "philae_published.toml")).relax()
-    s = setting.scaled(OPTIMUM)
+    s = setting.to_prior_scale(OPTIMUM)
 
     @jax.jit
     def weigh(porosity):

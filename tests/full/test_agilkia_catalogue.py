@@ -14,7 +14,7 @@ from experiments.agilkia.scenario import Experiment, problem
 
 
 @pytest.fixture
-def written(tmp_path):
+def write(tmp_path):
     """Copies of Philae's two files, edited: tables left out, and texts replaced."""
 
     def write(without=(), lander=(), observations=()):
@@ -40,19 +40,19 @@ def observe(known: Experiment, p: dict):
     return known(p)
 
 
-def test_a_touchdown_without_a_boulder(written):
+def test_a_touchdown_without_a_boulder(write):
     boulder = [r"^scenario = .*\n", r"^edge_offset_m = .*\n"]
-    kept, seen = written(without=["obstacle"])
+    kept, seen = write(without=["obstacle"])
     with pytest.raises(ValueError, match=r"\[unknowns\] has no key 'scenario'"):
         read_lander(kept)
-    lander, seen = written(without=["obstacle"], lander=[(line, "") for line in boulder])
+    lander, seen = write(without=["obstacle"], lander=[(line, "") for line in boulder])
     posed = problem(read_lander(lander), read_observations(seen))
     assert not {"scenario", "edge_offset"} & set(posed.names)
     observed, status = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
     assert status == Status.OK and "boulder_time" not in observed
     # It comes down on three soles at once: all are deeper than the least of a touchdown that a boulder tips.
     assert float(observed["penetration_least"]) > 0.05 and float(observed["regolith_time"]) > 0
-    lander, seen = written(
+    lander, seen = write(
         without=["obstacle"],
         lander=[(line, "") for line in boulder],
         observations=[(r"\Z", "\n[observables.boulder_time]\nvalue = 1.0\nsigma = 0.1\n")],
@@ -69,14 +69,14 @@ BARE = [
 FITS_LEGS = r"\[observables\.(damper_stroke|penetration_\w+)\][^\[]*"
 
 
-def test_a_bare_body_lands_on_its_hull(written):
-    kept, seen = written(without=["gear"], lander=BARE)
+def test_a_bare_body_lands_on_its_hull(write):
+    kept, seen = write(without=["gear"], lander=BARE)
     with pytest.raises(ValueError, match=r"\[obstacle\] needs a lander with legs"):
         read_lander(kept)
-    lander, seen = written(without=["gear", "obstacle"], lander=BARE)
+    lander, seen = write(without=["gear", "obstacle"], lander=BARE)
     with pytest.raises(ValueError, match="has no legs"):
         problem(read_lander(lander), read_observations(seen))
-    lander, seen = written(without=["gear", "obstacle"], lander=BARE, observations=[(FITS_LEGS, "")])
+    lander, seen = write(without=["gear", "obstacle"], lander=BARE, observations=[(FITS_LEGS, "")])
     posed = problem(read_lander(lander), read_observations(seen))
     assert posed.predict.lander.legs == 0 and isinstance(posed.predict.lander.gear, UndampedGear)
     observed, status = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})

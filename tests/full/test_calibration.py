@@ -9,27 +9,27 @@ from experiments.foot import calibrate, calibration, footpads
 from experiments.foot.calibration import Calibration, read
 from experiments.foot.run import FootStudy
 from experiments.foot.soils import THICKNESSES, design, ground_of
-from experiments.foot.thrown import law_fall
+from experiments.foot.throws import law_fall
 
 SOILS = design(33, 0)
 
 
 @pytest.fixture(scope="module")
-def known() -> Calibration:
+def table_calibration() -> Calibration:
     points = np.array(SOILS)
     return Calibration(0.2, 5.0, 0.3, points.min(axis=0), points.max(axis=0))
 
 
 @pytest.fixture
-def few_among_grains(monkeypatch, tmp_path):
+def soles_among_grains(monkeypatch, tmp_path):
     """Of the soles of a study the first three of one bed are thrown among grains; the law stops all the others.
 
     To pour seven beds and throw 57 soles takes 25 minutes.
     """
-    pour, throw, among_grains = footpads.poured, footpads.path_of, []
+    pour, throw, among_grains = footpads.pour_bed, footpads.path_of, []
     bed = (footpads.GRAINS, THICKNESSES[0], 0.48, 0)  # the first of the drum of --quick
 
-    def thrown(one, first, until):
+    def fake_throw(one, first, until):
         if one.grains == bed and len(among_grains) < 3:
             among_grains.append(one.key)
             return throw(one, first, until)
@@ -42,14 +42,14 @@ def few_among_grains(monkeypatch, tmp_path):
             "steps": 1,
         }
 
-    monkeypatch.setattr(footpads, "poured", lambda *grains: pour(*grains) if grains == bed else None)
-    monkeypatch.setattr(footpads, "path_of", thrown)
+    monkeypatch.setattr(footpads, "pour_bed", lambda *grains: pour(*grains) if grains == bed else None)
+    monkeypatch.setattr(footpads, "path_of", fake_throw)
     monkeypatch.setattr(calibrate, "CACHE", tmp_path)
     monkeypatch.setattr("experiments.foot.soils.CACHE", tmp_path)
     return among_grains
 
 
-def test_a_quick_study_goes_on_and_writes_its_table(tmp_path, monkeypatch, few_among_grains):
+def test_a_quick_study_goes_on_and_writes_its_table(tmp_path, monkeypatch, soles_among_grains):
     options = FootStudy(stage="calibrate", quick=True, out=tmp_path / "out")
     options.run()
     known = read(tmp_path / "out" / calibration.TABLE.name)
@@ -58,7 +58,7 @@ def test_a_quick_study_goes_on_and_writes_its_table(tmp_path, monkeypatch, few_a
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     for row in summary["throws"]:
         assert row["lost"] > 0 and row["way"] > 0 and row["unrest"] < 0.01
-    assert len(few_among_grains) == 3 and sum(row["unrest"] > 0 for row in summary["throws"]) >= 3
+    assert len(soles_among_grains) == 3 and sum(row["unrest"] > 0 for row in summary["throws"]) >= 3
     # Nothing is thrown again.
     monkeypatch.setattr(footpads, "path_of", lambda *_: pytest.fail("thrown again"))
     options.run()

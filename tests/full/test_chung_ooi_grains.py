@@ -13,7 +13,7 @@ import pytest
 
 from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.shape import Plane
-from tests.more.test_chung_ooi import ALONG, ANGLES, RESTITUTIONS, SPINS, alone, wall
+from tests.more.test_chung_ooi import ALONG, ANGLES, RESTITUTIONS, SPINS, friction_loss, wall
 
 PER_CONTACT, LENGTH = 400, 1.5  # steps in a contact of Hertz, and contacts that a run is long
 OXIDE = {
@@ -56,18 +56,18 @@ def case(given, law=None):
     velocity = jnp.array([[g["along"], 0.0], [0.0, 0.0], [-g["into"], 0.0]])
     spin = jnp.array([[0.0, 0.0], [g["spin"], g["other_spin"]], [0.0, 0.0]])
     state = eqx.tree_at(lambda s: (s.velocity, s.spin), state, (velocity, spin))
-    one, mass = (radius[0], model.mass[0]) if not g["pair"] else (_reduced(radius), _reduced(model.mass))
+    one, mass = (radius[0], model.mass[0]) if not g["pair"] else (_reduce(radius), _reduce(model.mass))
     one, mass = jnp.asarray(one), jnp.asarray(mass)
     duration = law.duration(one, mass, law.deepest(one, mass, jnp.zeros(()), jnp.asarray(g["into"])))
     return Cases(model, state, LENGTH * duration / (LENGTH * PER_CONTACT))
 
 
-def _reduced(x):
+def _reduce(x):
     return x[0] * x[1] / (x[0] + x[1])
 
 
 @eqx.filter_jit
-def played(cases, near):
+def play_cases(cases, near):
     """States at the end, greatest depth m and force N, and time in touch s."""
 
     def one(at):
@@ -97,7 +97,7 @@ def play(cases):
     both = jnp.array([[0.0, 1.5], [0.0, 0.0], [0.9, 0.9]]) * OXIDE["radius"]
     near = model.allocate(model.at_rest(both), 0.5, 1.3)
     assert near.at_walls[0].shape[0] >= 2 and near.pairs.first[0] != near.pairs.second[0]
-    state, *peaks = played(jax.tree.map(lambda *x: jnp.stack(x), *cases), near)
+    state, *peaks = play_cases(jax.tree.map(lambda *x: jnp.stack(x), *cases), near)
     return (*(np.asarray(getattr(state, name)) for name in ("velocity", "spin")), *map(np.asarray, peaks))
 
 
@@ -120,7 +120,7 @@ GROUPS = {
 
 
 @pytest.fixture(scope="module")
-def found():
+def all_impacts():
     parts = play([case(given) for group in GROUPS.values() for given in group])
     ends = np.cumsum([len(group) for group in GROUPS.values()])
     return {
@@ -129,8 +129,8 @@ def found():
     }
 
 
-def test_1_and_2_elastic_normal_impacts_are_those_of_hertz(found):
-    velocity, _, depth, force, time = found["normal"]
+def test_1_and_2_elastic_normal_impacts_are_those_of_hertz(all_impacts):
+    velocity, _, depth, force, time = all_impacts["normal"]
     speeds = np.array([1.0, 20.0, 1.0, 0.2])  # of depths v^(4/5), forces v^(6/5), times v^(-1/5)
     expected = [np.array([2.069916e-4] * 2 + [2.377710e-4] * 2) * speeds**0.8]
     expected += [np.array([3.414913e4] * 2 + [5.945708e4] * 2) * speeds**1.2]
@@ -142,17 +142,17 @@ def test_1_and_2_elastic_normal_impacts_are_those_of_hertz(found):
     np.testing.assert_allclose(velocity[2:, 2, 0], speeds[2:], rtol=1e-3)
 
 
-def test_3_the_restitution_asked_for_is_realised(found):
-    np.testing.assert_allclose(found["restitution"][0][:, 2, 0] / 3.9, RESTITUTIONS, atol=5e-3)
+def test_3_the_restitution_asked_for_is_realised(all_impacts):
+    np.testing.assert_allclose(all_impacts["restitution"][0][:, 2, 0] / 3.9, RESTITUTIONS, atol=5e-3)
 
 
 @pytest.mark.parametrize("name", ["angle", "along", "spin"])
-def test_4_to_6_oblique_and_spinning_impacts(name, found):
+def test_4_to_6_oblique_and_spinning_impacts(name, all_impacts):
     """Sliding ones by Coulomb's impulse, e_t = 1 - μ(1 + e)/tan θ, all by the equations of one contact."""
     given = [STILL | g for g in GROUPS[name]]
     along, into, spin, radius = (np.array([g[k] for g in given]) for k in ("along", "into", "spin", "radius"))
     mu, e = OXIDE["friction"], OXIDE["restitution"]
-    velocity, turned = found[name][:2]
+    velocity, turned = all_impacts[name][:2]
     slip, bound = along - spin * radius, mu * (1 + e) * into
     slides = np.abs(slip) > 3.5 * bound
     assert slides.any()
@@ -166,26 +166,28 @@ def test_4_to_6_oblique_and_spinning_impacts(name, found):
         np.testing.assert_allclose((velocity[:, 0, 0] / along)[slides], expected, atol=0.02)
         assert (~slides).sum() >= 3
     same = wall(radius[0], OXIDE["density"], OXIDE["modulus"], OXIDE["poisson"]) | {"friction": mu}
-    np.testing.assert_allclose(along - velocity[:, 0, 0], alone(slip, into, same), atol=gate)
+    np.testing.assert_allclose(along - velocity[:, 0, 0], friction_loss(slip, into, same), atol=gate)
 
 
-def test_7_and_8_colliding_spinning_spheres_conserve_momenta(found):
+def test_7_and_8_colliding_spinning_spheres_conserve_momenta(all_impacts):
     given = GROUPS["pairs"]
-    velocity, spin = found["pairs"][:2]
+    velocity, spin = all_impacts["pairs"][:2]
     mu, e = OXIDE["friction"], OXIDE["restitution"]
     for g, v, w in zip(given, velocity, spin, strict=True):
         r = OXIDE["radius"] * np.array([1.0, g["other_radius"]])
         m = 4 / 3 * np.pi * OXIDE["density"] * r**3
         np.testing.assert_allclose((m * v).sum(axis=1), [0, 0, -m[0] * 0.4], atol=1e-12 * m[0])
         # About where they touched; the centres are r₁ above and r₂ below, and move by less than 1e-3 r meanwhile.
-        push, slip = (1 + e) * _reduced(m) * 0.4, -(r * [g["spin"], g["other_spin"]]).sum()
+        push, slip = (1 + e) * _reduce(m) * 0.4, -(r * [g["spin"], g["other_spin"]]).sum()
         np.testing.assert_allclose(m[0] * (v[2, 0] + 0.4), push, rtol=5e-3)
         across = m[0] * v[0, 0]
-        if abs(slip) > 3.5 * mu * push / _reduced(m):
+        if abs(slip) > 3.5 * mu * push / _reduce(m):
             np.testing.assert_allclose(across, -np.sign(slip) * mu * push, rtol=0.02)
         one = wall(r[0], OXIDE["density"], OXIDE["modulus"], OXIDE["poisson"])
-        taken = alone(np.array([slip]), np.array([0.4]), one | {"mass": _reduced(m), "curvature": _reduced(r)})
-        np.testing.assert_allclose(across, -_reduced(m) * taken[0], atol=0.02 * mu * push)
+        taken = friction_loss(
+            np.array([slip]), np.array([0.4]), one | {"mass": _reduce(m), "curvature": _reduce(r)}
+        )
+        np.testing.assert_allclose(across, -_reduce(m) * taken[0], atol=0.02 * mu * push)
         turned = 0.4 * m * r**2 * (w[1] - [g["spin"], g["other_spin"]])
         np.testing.assert_allclose(turned, -r * across, rtol=5e-3)
 

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 from experiments.cliff import collapse, inverse
-from experiments.cliff.measured import measured
+from experiments.cliff.measurements import load_measurements
 
 
 def test_derivative_of_the_surface_by_friction():
     fall = inverse.Fall(4, end=0.06)
     x = np.array([0.05, 0.1, 0.15])
 
-    def of(friction):
+    def evaluate(friction):
         ended = fall({"friction": friction, "cohesion": jnp.asarray(10.0), "young": jnp.asarray(0.84e6)})
         return fall.heights(ended.last, x), ended.status
 
     # One compilation for values and derivatives.
-    forward = eqx.filter_jit(lambda at: jax.jvp(of, (at,), (jnp.ones_like(at),), has_aux=True))
+    forward = eqx.filter_jit(lambda at: jax.jvp(evaluate, (at,), (jnp.ones_like(at),), has_aux=True))
     at, step = jnp.asarray(19.8), 1e-4
     _, slope, status = forward(at)
     assert status == 0
@@ -30,7 +30,7 @@ def test_derivative_of_the_surface_by_friction():
 
 def test_the_papers_collapse_meets_the_experiment(tmp_path):
     result = collapse.collapse(38, None, tmp_path)
-    found = collapse.judge(result, measured())
+    found = collapse.judge(result, load_measurements())
     assert found["surface_rms_m"] < 2.5e-3
     assert found["front_m"] == pytest.approx(0.442, abs=0.02)
     assert found["scattered"] < 0.01

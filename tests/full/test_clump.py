@@ -41,7 +41,7 @@ energy = eqx.filter_jit(lambda model, state: model.energy(0.0, state))
 
 
 @eqx.filter_jit
-def stepped(model, progress, steps):
+def take_steps(model, progress, steps):
     """After some steps with the list of the first."""
     near, dt = progress.neighbours, jnp.asarray(DT)
     return jax.lax.fori_loop(0, steps, lambda _, m: model.step(m, near, dt), progress.motion).state
@@ -58,13 +58,13 @@ def test_one_sub_sphere_is_a_grain():
     state = eqx.tree_at(
         lambda s: (s.velocity, s.spin), two.at_rest(jnp.asarray(x)), tuple(map(jnp.asarray, given))
     )
-    seen = stepped(two, initialise(two, state), jnp.asarray(150))
+    seen = take_steps(two, initialise(two, state), jnp.asarray(150))
     sub_sphere = Clump(RigidBody(MASS, 0.4 * MASS * R**2 * np.eye(3)), np.zeros((1, 3)), np.array([R]))
     one = Grains(LAW, np.array([R]), RHO, gravity, (FLOOR,), (sub_sphere,), clump_laws=(None,))
     turned = jnp.asarray(TURNED)
     at = flying(x[:, 0], v[:, 0], TURNED, Rotation(turned).inverse @ jnp.asarray(spin))
     state = eqx.tree_at(lambda s: s.velocity, one.at_rest(jnp.asarray(x[:, 1:]), (at,)), jnp.asarray(v[:, 1:]))
-    mixed = one.spheres(stepped(one, initialise(one, state), jnp.asarray(150)))
+    mixed = one.spheres(take_steps(one, initialise(one, state), jnp.asarray(150)))
     for name in ("position", "velocity", "spin"):
         expected, found = np.asarray(getattr(seen, name)), np.asarray(getattr(mixed, name))[:, ::-1]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
@@ -94,7 +94,7 @@ def test_sub_spheres_carry_a_body_together():
         assert float(energy(model, state)["elastic"]) == pytest.approx(4 * 8 / 15 * 0.75 * k * depth**2.5)
 
 
-def at(**changes):
+def make_state(**changes):
     good = {"x": (0.0, 0.0, 1.0), "v": (0.0, 0.0, 0.0)}
     return (flying(**good | changes),)
 

@@ -8,10 +8,10 @@ import pytest
 
 from experiments.cobbles import design
 from experiments.cobbles.cameras import scenario
-from experiments.cobbles.design import descended, paper_design
+from experiments.cobbles.design import descend, paper_design
 from experiments.cobbles.design_model import Place, slopes
 from experiments.cobbles.through import setup
-from tests.collision_toy import RADIUS, ball, moved, theta
+from tests.collision_toy import RADIUS, ball, motion_sensitivity, theta
 
 TIMES = jnp.linspace(0.0, 1.6, 9)
 
@@ -31,7 +31,7 @@ def place():
 
 @pytest.fixture(scope="module")
 def motion():
-    return jax.jit(moved)(theta(), TIMES)
+    return jax.jit(motion_sensitivity)(theta(), TIMES)
 
 
 def test_the_derivative_of_the_predicted_sigma(place, start, motion):
@@ -53,7 +53,7 @@ def test_the_derivative_of_the_predicted_sigma(place, start, motion):
 
 
 def test_a_descent_stays_within_its_bounds_and_is_sharper(place, start, motion):
-    end = descended(place, start, ("cameras",), motion, 5)
+    end = descend(place, start, ("cameras",), motion, 5)
     low, high = np.array([*design.WALL, *design.AIM]).T
     assert (np.asarray(end.cameras) >= low - 1e-12).all() and (np.asarray(end.cameras) <= high + 1e-12).all()
     assert float(slopes(place, end, motion)[0]) < float(slopes(place, start, motion)[0]) - 0.05

@@ -7,10 +7,10 @@ import pytest
 
 from experiments.cobbles import impact, paper
 from experiments.cobbles.cameras import scenario
-from experiments.cobbles.nominal import released
+from experiments.cobbles.nominal import release
 from experiments.cobbles.stones import cobble, stone
 from experiments.cobbles.through import TIMES, images, information, inverse, sensitivity, setup
-from tests.collision_toy import RADIUS, ball, flown, moved, theta
+from tests.collision_toy import RADIUS, ball, fly, motion_sensitivity, theta
 
 MARKERS = RADIUS * np.array([[[0.6, 0.0, 0.8], [0.0, 0.6, 0.8]], [[-0.6, 0.0, 0.8], [0.0, -0.6, 0.8]]])
 
@@ -27,13 +27,13 @@ def test_the_derivatives_are_those_of_the_pixels_and_priors(rig):
     n = len(known.loose)
 
     @jax.jit
-    def both(s):
-        whole = jax.jacfwd(lambda s: images(known.off(s[26:]), flown(s[:26], times)[0]).ravel())(s)
-        ours = information(known, moved(s[:26], times), jnp.ones((2, 4, 2, 2)), 2.0)
+    def differentiate(s):
+        whole = jax.jacfwd(lambda s: images(known.perturb(s[26:]), fly(s[:26], times)[0]).ravel())(s)
+        ours = information(known, motion_sensitivity(s[:26], times), jnp.ones((2, 4, 2, 2)), 2.0)
         prior = jnp.concatenate([1 / known.width**2, jnp.ones(n)])
         return ours, whole.T @ whole / 4 + jnp.diag(prior)
 
-    ours, whole = both(jnp.concatenate([theta(), jnp.zeros(n)]))
+    ours, whole = differentiate(jnp.concatenate([theta(), jnp.zeros(n)]))
     scale = np.sqrt(np.diag(whole))
     np.testing.assert_allclose(ours / np.outer(scale, scale), whole / np.outer(scale, scale), atol=1e-12)
     # What is not known as well cannot make anything sharper.
@@ -49,7 +49,7 @@ def experiment():
 
 def test_the_sensitivities_go_through_the_impact(experiment):
     at = lambda x: sensitivity(experiment.stone, experiment.law, x, jnp.asarray(TIMES))  # noqa: E731
-    x = impact.theta_of(experiment, released(30.0))
+    x = impact.theta_of(experiment, release(30.0))
     here = at(x)
     assert int(here.contacts) == 1
     for i, h in ((24, 1e-5), (3, 1e-6), (22, 1e-5)):
@@ -62,9 +62,9 @@ def test_the_sensitivities_go_through_the_impact(experiment):
 
 
 def test_fits_hold_the_truth_with_the_calibration_unknown(experiment):
-    x = impact.theta_of(experiment, released(paper.INCLINATION))
+    x = impact.theta_of(experiment, release(paper.INCLINATION))
     case = impact.case_of(experiment, x, sensitivity(experiment.stone, experiment.law, x, jnp.asarray(TIMES)))
-    told = impact.told(experiment, case, jnp.asarray(1.0))
+    told = impact.predict_errors(experiment, case, jnp.asarray(1.0))
     keys = jax.random.split(jax.random.PRNGKey(3), 10)
     made = impact.fits(experiment, case, told["start_covariance"], jnp.asarray(1.0), keys)
     best = np.arange(10), np.argmin(made["misfit"], axis=1)

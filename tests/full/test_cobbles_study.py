@@ -10,12 +10,12 @@ import xarray as xr
 
 from experiments.cobbles import collision, paper
 from experiments.cobbles.laws import hard
-from experiments.cobbles.nominal import released
+from experiments.cobbles.nominal import release
 from experiments.cobbles.run import Cobbles
 from experiments.cobbles.stones import BENNU, cobble, stone
 from experiments.harness import write
 from experiments.records import provenance
-from experiments.variables import undescribed
+from experiments.variables import find_undescribed
 from tests.results import assert_spin_is_in_its_frame
 
 
@@ -24,9 +24,9 @@ from tests.results import assert_spin_is_in_its_frame
     reason=f"no {BENNU} under DIFSIM_DATA",
 )
 def test_bennus_shape_gives_table_5():
-    table = [(e, released(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
+    table = [(e, release(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
     e, states = zip(*table, strict=True)
-    cases = collision.Cases.of(jax.tree.map(lambda *rows: jnp.stack(rows), *states), jnp.array(e))
+    cases = collision.Cases.build(jax.tree.map(lambda *rows: jnp.stack(rows), *states), jnp.array(e))
     found = collision.collisions(stone(cobble("bennu", 0), 30), hard, cases)
     off = np.reshape(found.impacts.energy_restitution, (4, 4)) - paper.ENERGY_RATIO
     assert not np.any(found.status)
@@ -57,7 +57,7 @@ def test_quick_collision_writes_the_papers_tables(tmp_path):
         assert max(o for s, o in zip(steps, off[law], strict=True) if s <= 1e-4) < 2e-3
     table = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert all(np.isfinite(v).all() for v in table.values() if v.dtype.kind == "f")
-    assert undescribed(table) == [] and "<h2>" in (tmp_path / "report.html").read_text()
+    assert find_undescribed(table) == [] and "<h2>" in (tmp_path / "report.html").read_text()
     for body in (0, 1):
         assert_spin_is_in_its_frame(table, body=body)
     for name in ("convergence", "snapshots", "states", "energies", "tables"):

@@ -21,7 +21,7 @@ CORNERS = 0.05 * (2.0 * np.indices((2, 2, 2)).reshape(3, 8).T - 1)
 DOWN = Uniform((0.0, 0.0, -G))
 
 
-def thrown(position, velocity, spin=(0.0, 0.0, 0.0)):
+def throw(position, velocity, spin=(0.0, 0.0, 0.0)):
     return HardState(RigidState(position, velocity, (1.0, 0.0, 0.0, 0.0), spin))
 
 
@@ -31,7 +31,7 @@ def test_several_points_and_a_start_in_the_ground_are_statuses():
 
     @eqx.filter_jit
     def run(height):
-        start = thrown(jnp.array([0.0, 0.0, 1.0]) * height, (0.0, 0.0, 0.0))
+        start = throw(jnp.array([0.0, 0.0, 1.0]) * height, (0.0, 0.0, 0.0))
         return simulate(cube, start, jnp.array([0.0, 0.5]), until=MaxImpacts(5), throw=False).status
 
     assert run(jnp.array(0.15)) == Status.SEVERAL_POINTS
@@ -44,7 +44,7 @@ def test_a_ball_rolls_over_the_ripple_of_a_table():
     model = HardBody(
         RigidBody(2.0, 8e-3 * jnp.eye(3)), Ball(0.1), Newton(0.5, 0.3, turns=0), table, Uniform((0.0, 0.0, -1.0))
     )
-    start = thrown((0.0, 0.1, 0.8), (0.1, 0.05, 0.0))
+    start = throw((0.0, 0.1, 0.8), (0.1, 0.05, 0.0))
     solution = simulate(model, start, jnp.array([0.0, 2.5]), until=MaxImpacts(20), throw=False)
     fall = np.sqrt(0.4)
     way = fall + 5 / 7 * (2.5 - fall)

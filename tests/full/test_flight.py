@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from difsim import Adaptive, AtContact, Forward, MaxImpacts, Reverse, Status, simulate, units
-from difsim.dynamics import Backward, Bouncer, Flight, FlightState, InertialFlight, PointState
+from difsim.dynamics import Bouncer, Flight, FlightState, InertialFlight, PointState, TimeReversed
 from difsim.gravity import Mascons, PointMass, Uniform, lobes_67p
 from difsim.shape import Ellipsoid, Plane, Posed, Sphere, Union
 from tests.helpers import approx
@@ -42,7 +42,9 @@ def last(solution):
 def test_seven_hours_forward_and_backward():
     """In the field of 67P's two ellipsoids the way back closes to 1e-5 m; separation is where it should be."""
     model = Flight(lobes_67p(), SPIN, SURFACE)
-    there = simulate(Backward(model), TOUCHDOWN, jnp.array([-HOURS, 0.0]), solver=Adaptive(1e-12, 1e-12, order=8))
+    there = simulate(
+        TimeReversed(model), TOUCHDOWN, jnp.array([-HOURS, 0.0]), solver=Adaptive(1e-12, 1e-12, order=8)
+    )
     back = simulate(model, last(there), jnp.array([0.0, HOURS]), solver=Adaptive(1e-12, 1e-12, order=8))
     np.testing.assert_allclose(last(back).position, TOUCHDOWN.position, atol=1e-5)
     np.testing.assert_allclose(last(back).velocity, TOUCHDOWN.velocity, atol=1e-9)
@@ -58,15 +60,15 @@ def test_a_landing_on_a_body_that_turns_by_the_time_of_the_start():
 
     way = landing()
 
-    def landed(start):
+    def land(start):
         solution = simulate(
             InertialFlight(body), FlightState((1.8, 0.0, 0.0), (0.0, 0.4, 0.1)), jnp.stack([start, start + 9.0]),
             **way, throw=False,
         )  # fmt: skip
         return jnp.append(solution.last.position, solution.times[-1])
 
-    run = jax.jit(landed)
-    found, h = jax.jit(jax.jacfwd(landed))(jnp.array(0.3)), 1e-5
+    run = jax.jit(land)
+    found, h = jax.jit(jax.jacfwd(land))(jnp.array(0.3)), 1e-5
     np.testing.assert_allclose(found, (run(0.3 + h) - run(0.3 - h)) / (2 * h), atol=1e-6)
 
 
@@ -141,7 +143,7 @@ def kepler_landing(r0, v0, mass, R):
 def test_landing_on_a_sphere_and_its_derivatives(derivative, mode):
     """Time and place, by the start, the mass and the sphere's radius, against Kepler's closed form."""
 
-    def simulated(p):
+    def land(p):
         r0, v0, mass, R = p
         model, zero = ball(R, mass), 0 * r0
         start = FlightState(jnp.stack([r0, zero, zero]), jnp.stack([zero, v0, zero]))
@@ -150,7 +152,7 @@ def test_landing_on_a_sphere_and_its_derivatives(derivative, mode):
         return jnp.concatenate([end.times[-1:], last(end).position]), end.status
 
     p = jnp.array([2e4, 0.06, GM, 2e3])
-    both = eqx.filter_jit(lambda p: (simulated(p), derivative(lambda p: simulated(p)[0])(p)))
+    both = eqx.filter_jit(lambda p: (land(p), derivative(lambda p: land(p)[0])(p)))
     (value, status), found = both(p)
     assert status == Status.OK
     np.testing.assert_allclose(value, kepler_landing(*p), rtol=1e-10, atol=1e-7)

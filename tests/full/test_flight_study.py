@@ -26,7 +26,7 @@ LOBES = Mascons((0.69 * GM, 0.31 * GM), ((-620.0, 128.0, -58.0), (1442.0, -382.0
 
 SURFACE = Union((Sphere((-620.0, 128.0, -58.0), 1900.0), Sphere((1442.0, -382.0, 143.0), 950.0)))
 
-SITE = bounce.on_surface(SURFACE, descent.AGILKIA.touchdown.position)
+SITE = bounce.project_to_surface(SURFACE, descent.AGILKIA.touchdown.position)
 
 UP = SURFACE.normal(SITE)
 
@@ -133,8 +133,8 @@ def test_one_gradient_from_the_separation_to_the_second_contact():
     @jax.jit
     def second(x):
         begin = FlightState(start.position + x[:3], start.velocity + x[3:])
-        landing, _, came_down = chain.landed(world, begin)
-        observed, status = chain.at_landing(replace(known, **FINE), world, landing)(ground)
+        landing, _, came_down = chain.descend(world, begin)
+        observed, status = chain.move_to_landing(replace(known, **FINE), world, landing)(ground)
         found = [observed["second_contact_time"][None], observed["second_contact_position"]]
         return jnp.concatenate(found), (status == Status.OK) & came_down
 

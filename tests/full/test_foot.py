@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from difsim import Status
-from experiments.foot import grains, thrown
+from experiments.foot import grains, throws
 from experiments.foot.run import FootStudy, push
 from experiments.foot.scene import LAW, Foot
 from tests.results import assert_described
@@ -31,10 +31,10 @@ def test_grains_stop_the_sole(tmp_path, monkeypatch):
 
 def test_what_the_sole_loses_the_bed_has():
     """Until the shock is at the floor: gravity is next to nothing."""
-    foot = Foot.of(2, 0.02)
+    foot = Foot.build(2, 0.02)
     model = foot.model(1.0, 400.0, 0.1)
     mass = jnp.asarray(510.0 * foot.area)
-    now = thrown.fall(model, mass, thrown.begun(foot, model), jnp.asarray(0.022))
+    now = throws.fall(model, mass, throws.start_fall(foot, model), jnp.asarray(0.022))
     assert now.progress.status == Status.OK
     momentum = jnp.sum(model.mass[: foot.soil] * now.progress.motion.state.velocity[-1, : foot.soil])
     lost = mass * (1.0 + now.velocity[-1])
@@ -45,7 +45,7 @@ def test_what_the_sole_loses_the_bed_has():
 
 def test_bearing_of_a_strip_is_prandtls():
     """q = c N_c, with N_c of Prandtl (1921); a soil that does not dilate bears a little less."""
-    foot = Foot.of(2, 0.0125)
+    foot = Foot.build(2, 0.0125)
     z, force = push(foot, FootStudy(depth=0.04, softening=25.0), 0.05).values()
     deep = z > 0.01
     N_q = np.exp(np.pi * 0.6) * (np.sqrt(1.36) + 0.6) ** 2

@@ -11,7 +11,7 @@ from difsim import dynamics, gravity, shape, simulate
 from difsim.session import OLDER_EMITTER
 from experiments.benchmarks import gpu
 from experiments.benchmarks.gpu_program import read
-from experiments.benchmarks.gpu_target import compiled_for_h100
+from experiments.benchmarks.gpu_target import compile_for_h100
 from inversion import Bounded, Discrete, Observation, Observations, Problem, cube, programs
 
 
@@ -34,7 +34,7 @@ def bounce(p):
 def test_a_step_launches_as_many_kernels_as_stated(name, kernels, waits):
     """The numbers of docs/scaling.md: fewer are welcome, and change it."""
     program = gpu.PROGRAMS[name]()
-    loops = {loop.path: loop for loop in read(compiled_for_h100(*program[:1], *program.arguments).as_text()).all()}
+    loops = {loop.path: loop for loop in read(compile_for_h100(*program[:1], *program.arguments).as_text()).all()}
     step = loops[program.at]
     assert step.kernels.total() <= kernels and len(step.inner) <= waits
     assert not step.library
@@ -54,14 +54,14 @@ def test_fits_trees_and_samplers_compile_for_a_gpu(program, is_relaxed):
     x = jnp.zeros_like(problem.held)
     arrays, static = eqx.partition((problem, x[None] if program is cube._batch else x), eqx.is_array)
 
-    def of(arrays):
+    def rebuild(arrays):
         return eqx.filter(program.__wrapped__(*eqx.combine(arrays, static)), eqx.is_array)
 
-    assert compiled_for_h100(of, arrays, options=OLDER_EMITTER).as_text()
+    assert compile_for_h100(rebuild, arrays, options=OLDER_EMITTER).as_text()
 
 
 @pytest.mark.skipif(importlib.util.find_spec("jax_plugins") is None, reason="JAX's CUDA plugin is not installed")
 def test_an_ensemble_of_hoppers_calls_no_library():
     program = gpu.PROGRAMS["hopper, 1024 members, values"]()
-    loops = read(compiled_for_h100(*program[:1], *program.arguments).as_text()).all()
+    loops = read(compile_for_h100(*program[:1], *program.arguments).as_text()).all()
     assert sum((loop.library for loop in loops if loop.path), Counter()) == Counter()

@@ -6,7 +6,7 @@ import numpy as np
 
 from difsim.contact.friction import TangentialHistory
 from difsim.dem import HertzMindlin
-from difsim.dem.contacts import by_pairs
+from difsim.dem.contacts import pair_forces
 from difsim.dem.state import PairMemory
 from difsim.dem.touching import Grain
 
@@ -25,7 +25,7 @@ def test_second_derivatives_do_not_see_the_room_of_a_list():
 
     def push(size):
         spheres = Grain(size * place, velocity, 10 * velocity, jnp.full(2, R), jnp.full(2, MASS))
-        force = by_pairs(HERTZ, spheres, roomy, None, jnp.asarray(1e-6), 1)[0].force
+        force = pair_forces(HERTZ, spheres, roomy, None, jnp.asarray(1e-6), 1)[0].force
         return jnp.sum(force * jnp.arange(6.0).reshape(3, 2))
 
     slope, one = jax.jit(jax.grad(push)), jnp.ones(())

@@ -30,7 +30,7 @@ VELOCITIES = np.array([[0.6, SPEED, 0.0, 0.0], [0.0, 0, 0, 0], [-SPEED, 0, 0, 0]
 RUNNING = RigidState((77.98 * R, 0.0, 50 * R), (SPEED, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-def after(**laws):
+def end_with(**laws):
     model = Grains(SOIL, np.full(4, R), RHO, walls=(FLOOR,), clumps=(BALL,), **laws)
     state = eqx.tree_at(lambda s: s.velocity, model.at_rest(PLACES, (RUNNING,)), jnp.asarray(VELOCITIES))
     run = simulate(model, state, [0.0, 6e-4, 4e-3], solver=Courant(0.05))
@@ -38,8 +38,8 @@ def after(**laws):
 
 
 def test_several_laws_of_the_same_numbers_are_as_one():
-    alone, first, end = after(clump_laws=(None,))
-    several, second, other = after(wall_laws=(SOIL,), clump_laws=(SOIL,))
+    alone, first, end = end_with(clump_laws=(None,))
+    several, second, other = end_with(wall_laws=(SOIL,), clump_laws=(SOIL,))
     np.testing.assert_allclose(other.velocity, end.velocity, rtol=0, atol=1e-11)
     early = [jax.tree.map(lambda x: jnp.asarray(x[1]), run.states) for run in (first, second)]
     energy = eqx.filter_jit(lambda model, state: model.energy(0.0, state))

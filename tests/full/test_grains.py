@@ -10,7 +10,7 @@ from difsim import Courant, FixedSteps, allocate, run, simulate
 from difsim.contact import ConstantCohesion, RollingTorque
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
-from tests.helpers import single
+from tests.helpers import to_single
 
 R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25
 
@@ -23,7 +23,7 @@ FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 G = 9.81
 
 
-def moving(model, position, velocity, spin=None):
+def moving_state(model, position, velocity, spin=None):
     state = model.at_rest(jnp.asarray(position, float))
     spin = jnp.zeros_like(state.spin) if spin is None else jnp.asarray(spin, float)
     return eqx.tree_at(lambda s: (s.velocity, s.spin), state, (jnp.asarray(velocity, float), spin))
@@ -42,7 +42,7 @@ def equal(of, gravity=(0.0, 0.0, -G)):
 def test_steps_are_of_second_order_for_elastic_grains():
     model = equal(law(restitution=1.0, friction=0.0), (0.0, 0.0, 0.0))
     x = 2.0001 * R * np.array([[0.0, np.cos(0.2), 0], [0, np.sin(0.2), 50], [50, 50, 50]])
-    begin = moving(model, x, [[0.3, 0, 0], [0, 0, 0], [0, 0, 0]])
+    begin = moving_state(model, x, [[0.3, 0, 0], [0, 0, 0], [0, 0, 0]])
     with_steps = [simulate(model, begin, [0.0, 2.4e-4], solver=FixedSteps(n)) for n in (40, 80, 640)]
     coarse, fine, best = (run.last.position for run in with_steps)
     assert np.abs(best[1, 0]) > 1e-8  # they have met
@@ -79,7 +79,7 @@ def gas(of, n=4, seed=0):
         for s, at in ((-1, 0.0), (1, n * 2.05 * R))
     )
     model = Grains(of, radius, RHO, walls=walls)
-    state = moving(model, (grid + 0.5) * 2.05 * R, 0.2 * random.normal(size=grid.shape))
+    state = moving_state(model, (grid + 0.5) * 2.05 * R, 0.2 * random.normal(size=grid.shape))
     return model, state
 
 
@@ -90,7 +90,7 @@ def test_a_sliding_sphere_begins_to_roll():
         rolling = (RollingTorque(C, 0.1),) if C else ()
         model = Grains(law(friction=0.3, rolling=rolling), np.full(2, R), RHO, (0.0, 0.0, -G), (FLOOR,))
         x = np.array([[0.0, 0.0], [0.0, 5 * R], [R - depth, R - depth]])
-        state = moving(model, x, [[0.2, 0.2], [0, 0], [0, 0]])
+        state = moving_state(model, x, [[0.2, 0.2], [0, 0], [0, 0]])
         begins = 2 * 0.2 / (7 * 0.3 * G)
         run = simulate(model, state, [0.0, begins / 2, 2 * begins, 4 * begins], solver=Courant(0.3))
         v, w = run.states.velocity[1:, 0, 0], run.states.spin[1:, 1, 0]
@@ -117,7 +117,7 @@ def test_memory_outlives_its_list():
     """Oblique impacts that stick, on each other and on a wall, are the same however often lists are made."""
     model = Grains(HERTZ, np.full(3, R), RHO, walls=(FLOOR,))
     x = np.array([[0.0, 2.001 * R, 9 * R], [0, 0, 0], [5 * R, 5 * R, 1.001 * R]])
-    state = moving(model, x, [[0.3, 0, 0.05], [0.05, 0, 0], [0, 0, -0.3]])
+    state = moving_state(model, x, [[0.3, 0, 0.05], [0.05, 0, 0], [0, 0, -0.3]])
     lists = (allocate(model, state, skin=skin) for skin in (0.5, 4e-4))
     once, often = (simulate(model, state, [0.0, 4e-4], solver=FixedSteps(200, neighbours=x)) for x in lists)
     assert (np.abs(once.states.spin[-1]).max(axis=0) > 0.1).all()
@@ -125,11 +125,11 @@ def test_memory_outlives_its_list():
 
 
 @pytest.fixture(scope="module")
-def falling():
+def falling_grains():
     """`equal` spheres of which two touch, one of them the floor, and one is apart and falls."""
     model = equal(HERTZ)
     x = R * np.array([[0.0, 2.01, 4], [0.0, 0.1, 0], [0.99, 1.0, 1.4]])
-    return model, moving(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
+    return model, moving_state(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
 
 
 def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():
@@ -143,9 +143,9 @@ def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():
     np.testing.assert_allclose(on.states.position[-1], whole.states.position[3], atol=0.02 * R)
 
 
-def test_float32_stays_float32_within_a_float64_session(falling):
-    model, state = falling
-    both = (model, state), single((model, state))
+def test_float32_stays_float32_within_a_float64_session(falling_grains):
+    model, state = falling_grains
+    both = (model, state), to_single((model, state))
     wide, narrow = (simulate(*given, [0.0, 4e-4], solver=FixedSteps(100)).states for given in both)
     assert {x.dtype for x in jax.tree.leaves(narrow) if x.dtype.kind == "f"} == {np.dtype(np.float32)}
     assert np.abs(wide.spin).max() > 1.0  # two have met

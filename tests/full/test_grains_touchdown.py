@@ -15,7 +15,7 @@ from experiments.foot.calibration import read
 
 
 @pytest.fixture(scope="module")
-def known():
+def known_experiment():
     return experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_paper.toml"))
 
 
@@ -38,7 +38,7 @@ def test_the_law_at_a_draw_depends_on_its_error():
     known = eqx.tree_at(
         lambda e: (e.horizon, e.calibration), known, (jnp.asarray(1.0), read()), is_leaf=lambda x: x is None
     )
-    softer, harder = (grains_draws.of_law(known, OPTIMUM | {"law_error": e}) for e in (-1.0, 1.0))
+    softer, harder = (grains_draws.evaluate_law(known, OPTIMUM | {"law_error": e}) for e in (-1.0, 1.0))
     assert softer.keys() == grains_draws.UNITS.keys()
     assert softer["penetration_deepest"] > harder["penetration_deepest"] > 0
     found = {law: rows[0] for law, rows in grains_draws.spans(known, [OPTIMUM]).items()}

@@ -10,7 +10,7 @@ import pytest
 import trimesh
 
 from difsim.gravity import Ellipsoid, Gridded, Polyhedron, error_map
-from difsim.gravity.sampling import above_surface, field_at
+from difsim.gravity.sampling import field_at, sample_above_surface
 from difsim.mesh import TriMesh, load, surface_points
 from difsim.units import G
 from tests.catalogue import rotation
@@ -40,7 +40,7 @@ def directions(n, seed=3):
     return d / np.linalg.norm(d, axis=1)[:, None]
 
 
-def on_ellipsoid(n):
+def ellipsoid_points(n):
     return directions(n) * SEMI_AXES @ AXES + CENTRE
 
 
@@ -65,7 +65,7 @@ def test_batches_equal_single_points(fast):
 
 
 def test_inside_it_is_finite_and_near(fast):
-    x = np.concatenate([CENTRE[None], CENTRE + 0.6 * (on_ellipsoid(50) - CENTRE)])
+    x = np.concatenate([CENTRE[None], CENTRE + 0.6 * (ellipsoid_points(50) - CENTRE)])
     check_finite(jax.vmap(fast.potential), jnp.asarray(x))
     check_finite(jax.vmap(fast.acceleration), jnp.asarray(x))
     U, U0 = field_at(fast, x)[0], field_at(BODY, x)[0]
@@ -74,7 +74,7 @@ def test_inside_it_is_finite_and_near(fast):
 
 def test_linear_in_the_density(fast):
     twice = Gridded.fit(2 * BODY, mesh(), SPACING)
-    x = jnp.asarray(on_ellipsoid(20))
+    x = jnp.asarray(ellipsoid_points(20))
     np.testing.assert_allclose(jax.vmap(twice.potential)(x), jax.vmap((2 * fast).potential)(x), rtol=1e-10)
 
 
@@ -90,7 +90,7 @@ def comet():
 
 def test_67p_above_the_surface(comet):
     shape, exact, fast = comet
-    assert error_map(fast, exact, above_surface(shape, 2000, 500.0, seed=9))["worst"] < 1e-4
+    assert error_map(fast, exact, sample_above_surface(shape, 2000, 500.0, seed=9))["worst"] < 1e-4
     assert error_map(fast, exact, np.asarray(shape.centroid) + 5300.0 * directions(500))["worst"] < 1e-5
 
 

@@ -78,7 +78,7 @@ def test_rate_derivatives_are_right_apart_touching_and_at_rest():
     stack = jax.tree.map(lambda *x: jnp.stack(x), *starts)
 
     def rates(starts, *numbers):
-        model = grounded(*numbers)
+        model = grounded_cube(*numbers)
         return jax.vmap(lambda body: model.vector_field(0.0, model.start(body)))(starts)
 
     check_gradients(rates, stack, *map(jnp.array, NUMBERS), step=1e-5, rtol=1e-5, unit=1e-1)
@@ -87,7 +87,7 @@ def test_rate_derivatives_are_right_apart_touching_and_at_rest():
 NUMBERS = 1e5, 0.4, 2e-3, (0.1, 0.2, 0.3)  # stiffness, friction, rolling resistance, turning of the target
 
 
-def grounded(stiffness, friction, rolling, omega):
+def grounded_cube(stiffness, friction, rolling, omega):
     """The cube of paper 003's laws, wide regularisations, on the floor of a turning target."""
     contact = SurfaceContact(
         Vertices.box((EDGE, EDGE, EDGE)),

@@ -13,7 +13,7 @@ from experiments.hopper import cube, ensemble
 from experiments.hopper.imhotep import World
 from experiments.hopper.run import Hopper
 from experiments.records import provenance
-from experiments.variables import undescribed
+from experiments.variables import find_undescribed
 from inversion import sweep
 
 
@@ -42,7 +42,7 @@ def test_quick_cube_writes_what_the_paper_shows(tmp_path):
     assert slips[0] > 50 * slips[1] > 2500 * slips[2]
     table = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
     assert all(np.isfinite(v).all() for v in table.values() if v.dtype.kind == "f")
-    assert undescribed(table) == [] and "<h2>" in (tmp_path / "report.html").read_text()
+    assert find_undescribed(table) == [] and "<h2>" in (tmp_path / "report.html").read_text()
     for name in ("trajectories", "settling", "energy", "sliding"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 

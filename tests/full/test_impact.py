@@ -45,14 +45,14 @@ REVERSES = (ROD, [0.6, 0.0, -1.0], 0.35)
     ],
 )
 def test_derivatives_of_an_impact(Law, W, u, μ):
-    def after(law, u):
+    def end_velocity(law, u):
         return u + W @ law.impulse(jnp.asarray(W), jnp.asarray(UP), u).total
 
     # Along y the rod's slip is at rest and its path has a kink in y: only x and z.
     def in_plane(law, u):
-        return after(law, jnp.array([1.0, 0.0, 0.0]) * u[0] + jnp.asarray(UP) * u[1])
+        return end_velocity(law, jnp.array([1.0, 0.0, 0.0]) * u[0] + jnp.asarray(UP) * u[1])
 
     if W is ROD:
         check_gradients(in_plane, Law(0.7, μ, 0), jnp.array(u)[::2], rtol=1e-6)
     else:
-        check_gradients(after, Law(0.7, μ, 0), jnp.array(u), rtol=1e-6)
+        check_gradients(end_velocity, Law(0.7, μ, 0), jnp.array(u), rtol=1e-6)

@@ -61,7 +61,7 @@ class Victim:
             return process.returncode, time.monotonic() - sent, errors.read()
 
 
-def killed(victim: Victim, signals: list[int], longest: float, chosen: random.Random):
+def kill(victim: Victim, signals: list[int], longest: float, chosen: random.Random):
     """Interrupt a study by these signals, one a start, at random times up to the `longest` s that a run takes.
 
     A run that ends before its signal is another whole one: the next begins in an empty folder.
@@ -145,7 +145,7 @@ def test_a_study_killed_again_and_again_ends_as_if_not(words, tmp_path):
     chosen = random.Random(" ".join(words))
     signals = [*SIGNALS] * EACH
     chosen.shuffle(signals)
-    ended, slowest, found = killed(Victim(words, tmp_path / "killed"), signals, longest, chosen)
+    ended, slowest, found = kill(Victim(words, tmp_path / "killed"), signals, longest, chosen)
     ends = f"statuses {dict(ended)}, at most {slowest:.1f} s to the end, {len(found)} whole runs"
     LOG.info("%s: %s", words[0], ends)
     assert slowest < AT_ONCE

@@ -11,16 +11,16 @@ from difsim.body import Flywheel, Lander, RigidBody
 from difsim.dem import Grains, LeggedClump
 from difsim.mesh import box
 from difsim.stepping.marching import initialise
-from tests.legged import DAMPING, FEET, GEAR, HIPS, LAW, SMALL, STIFFNESS, moving, pushed, torn
+from tests.legged import DAMPING, FEET, GEAR, HIPS, LAW, SMALL, STIFFNESS, moving, push_pebbles, ring_and_turn
 
 
 def test_derivatives_by_spring_and_damper():
     force = jnp.array([[0.0, 30.0, 0.0, 0.0], [0.0] * 4, [0.0, 500.0, 200.0, 300.0]])
-    begin = torn(SMALL)
+    begin = ring_and_turn(SMALL)
 
     def speeds(x):
         clump = eqx.tree_at(lambda c: (c.stiffness, c.gear.damping), SMALL, (x[0], x[1]))
-        end = pushed(clump, begin, force, 1e-4, 200)
+        end = push_pebbles(clump, begin, force, 1e-4, 200)
         return jnp.concatenate([end.body.velocity, end.body.spin])
 
     at = jnp.array([STIFFNESS, DAMPING])
@@ -59,19 +59,19 @@ def test_soles_give_by_the_leg_springs_and_close_by_the_damper(philae):
     force = np.zeros((3, of.size))
     force[2, footpad] = 100.0 / count[of[footpad]]
 
-    def risen(gear, time):
+    def rise(gear, time):
         clump = eqx.tree_at(lambda c: (c.gear.damping, c.gear.stroke), nailed, (jnp.array(gear), jnp.array(10.0)))
         dt = 2e-4
         # They ring without end, about where they would stand: the mean over many periods.
-        state, rise = pushed(clump, begin, force, dt, round(time / dt)), []
+        state, rise = push_pebbles(clump, begin, force, dt, round(time / dt)), []
         for _ in range(50):
-            state = pushed(clump, state, force, dt, 40)
+            state = push_pebbles(clump, state, force, dt, 40)
             now = np.asarray(clump.spheres(state).position[2] - spheres.position[2])
             rise.append([now[footpad & (of == k)].mean() for k in (1, 2, 3)])
         return np.mean(rise, axis=0)
 
-    np.testing.assert_allclose(100.0 / risen(1e15, 0.2), STIFFNESS, rtol=0.03)
-    closing = (risen(DAMPING, 0.6) - risen(DAMPING, 0.2)) / 0.4
+    np.testing.assert_allclose(100.0 / rise(1e15, 0.2), STIFFNESS, rtol=0.03)
+    closing = (rise(DAMPING, 0.6) - rise(DAMPING, 0.2)) / 0.4
     np.testing.assert_allclose(300.0 / closing, DAMPING, rtol=0.01)
 
 
@@ -95,7 +95,7 @@ def test_among_grains_momenta_are_kept_and_parts_do_not_meet():
     def momenta(state):
         m, inertia = np.asarray(grains.mass), np.asarray(grains.inertia)
         x, v, w = (np.asarray(a) for a in (state.position, state.velocity, state.spin))
-        centre, velocity, spun = clump.whole(state.clumps[0])
+        centre, velocity, spun = clump.total_motion(state.clumps[0])
         linear = (m * v).sum(1) + clump.mass * velocity
         return linear, (m * np.cross(x, v, axis=0) + inertia * w).sum(1) + spun + clump.mass * np.cross(
             centre, velocity

@@ -40,7 +40,7 @@ def start():
     return state, allocate(model, state, slack=3.0)
 
 
-def slid(friction, scale=1.0, solver=None, **way):
+def slide(friction, scale=1.0, solver=None, **way):
     """m, how far two grains on a floor slide in a gravity that leans, within 10 ms."""
     model = eqx.tree_at(lambda g: g.gravity, grains(friction), scale * jnp.array([3.0, 0.0, -9.81]))
     state, near = start()
@@ -50,18 +50,18 @@ def slid(friction, scale=1.0, solver=None, **way):
 
 
 def test_second_derivative_through_an_impact_closed_form():
-    def closed(release):
+    def closed_form(release):
         fall, speed = jnp.sqrt(2 * release / G), jnp.sqrt(2 * G * release)
         return E * speed * (END - fall) - G / 2 * (END - fall) ** 2
 
-    found, right = (jax.jit(jax.jacfwd(jax.jacfwd(f)))(ONE) for f in (height_after_a_bounce, closed))
+    found, right = (jax.jit(jax.jacfwd(jax.jacfwd(f)))(ONE) for f in (height_after_a_bounce, closed_form))
     assert found == approx(right, rel=1e-8) and right == approx(-1.28)
 
 
 def test_unrolled_grains_have_two_derivatives_in_both_modes():
     """Two grains that slide: the way is a smooth function of the gravity, and differences of it are the measure."""
     way = {"solver": FixedSteps(200), "derivative": Unrolled()}
-    moved = jax.jit(lambda x: slid(0.1, x, **way))
+    moved = jax.jit(lambda x: slide(0.1, x, **way))
     h = 1e-3
     first, second = (moved(1 + h) - moved(1 - h)) / (2 * h), (moved(1 + h) - 2 * moved(1.0) + moved(1 - h)) / h**2
     for derivative in (jax.jacfwd, jax.grad):

@@ -31,7 +31,7 @@ def tree():
 
 
 def test_bounds_of_a_tree_drop_leaves():
-    problem = toys.mixed()[0]
+    problem = toys.mixed_problem()[0]
     dropped = posterior(problem, bound=tree().bound)
     assert "12 of 18 leaves dropped by their bounds" in str(dropped)
     without = posterior(problem)

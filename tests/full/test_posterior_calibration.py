@@ -36,7 +36,7 @@ def ball(truth, key):
     return Problem(parameters, bounce, Observations(data))
 
 
-def ranked(repetitions):
+def rank_truths(repetitions):
     """Ranks of the truth among draws of the posterior, which are uniform if priors and posteriors are consistent."""
     found, method = (
         {"height": [], "restitution": [], "stiffness": []},
@@ -56,5 +56,5 @@ def ranked(repetitions):
 
 
 def test_simulation_based_calibration_of_the_ball():
-    found = ranked(200)
+    found = rank_truths(200)
     assert all(ranks.p_value(values, 10) > 0.01 for values in found.values()), found

@@ -11,7 +11,7 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.cliff import posterior as soil
 from experiments.cliff.inverse import STATIONS, TRUTH, UNKNOWNS
-from experiments.cliff.measured import RESOLUTION
+from experiments.cliff.measurements import RESOLUTION
 from experiments.cliff.run import CliffStudy
 from experiments.cobbles.run import Cobbles
 from experiments.harness import Found, write
@@ -23,8 +23,8 @@ from tests import toys
 
 def test_thorough_posterior_goes_on_until_its_evidence_is_good(tmp_path):
     kept = Checkpoint(tmp_path, "toy")
-    usual = solve.drawn(toys.linear(), 0, 100, np.inf, kept, False)
-    thorough = solve.drawn(toys.linear(), 0, 100, 0.5 * usual.log_evidence_error, kept, False)
+    usual = solve.draw_posterior(toys.linear(), 0, 100, np.inf, kept, False)
+    thorough = solve.draw_posterior(toys.linear(), 0, 100, 0.5 * usual.log_evidence_error, kept, False)
     assert thorough.log_evidence_error <= 0.5 * usual.log_evidence_error
     assert thorough.weights.size > usual.weights.size and thorough.calls.forward < thorough.weights.size
 
@@ -42,7 +42,7 @@ def test_posterior_of_the_soil_is_a_ridge_within_the_prior(tmp_path, monkeypatch
     monkeypatch.setattr(soil, "collapses", lambda *_: (soils, heap(soils) + 1e-4 * rng.standard_normal((40, 13))))
     seen = heap(np.array([list(TRUTH.values())]))[0] + RESOLUTION * rng.standard_normal(STATIONS.size)
     fitted = xr.Dataset({"three_data": ("x", seen, {"units": "m"})}, coords={"x": STATIONS})
-    found = soil.with_posteriors(Found({"fits": {}}, {"result": fitted}), None, tmp_path, quick=True)
+    found = soil.add_posteriors(Found({"fits": {}}, {"result": fitted}), None, tmp_path, quick=True)
     told = found.summary["posteriors"]["three"]
     rows = told["unknowns"]
     assert told["correlations"]["friction, cohesion"] < -0.5 and told["posterior"]["is_good"]
@@ -78,7 +78,7 @@ def test_posteriors_of_synthetic_touchdowns_hold_their_truths(tmp_path):
     """
     posed = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml"))
     kept = Checkpoint(tmp_path / "kept", "published")
-    prior = PriorRuns.simulated(posed, jax.random.PRNGKey(0), 3000, kept)
+    prior = PriorRuns.simulate(posed, jax.random.PRNGKey(0), 3000, kept)
     first = coverage.cover(posed, prior, 1, 0, kept)
     found = coverage.cover(posed, prior, 3, 0, kept)
     np.testing.assert_array_equal(found.data["coverage"]["rank"][:1], first.data["coverage"]["rank"])

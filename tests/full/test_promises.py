@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from experiments.agilkia.run import Agilkia
-from experiments.cliff.measured import measured
+from experiments.cliff.measurements import load_measurements
 from experiments.cliff.run import CliffStudy
 from experiments.cobbles import paper
 from experiments.cobbles.run import Cobbles
@@ -41,7 +41,7 @@ def last_digit(written: str) -> float:
     return 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
 
 
-def broken(page: str, promises: Promises) -> list[str]:
+def broken_promises(page: str, promises: Promises) -> list[str]:
     """The numbers of a page that differ from those of the command by more than one unit of their last digit."""
     text, found = " ".join(page.split()), []
     for place, numbers in promises.items():
@@ -179,7 +179,9 @@ PROMISES = (
     Promise(FootStudy(stage="throw", softening=4.0, alpha=0.1), "foot", foot),
     pytest.param(
         Promise(CliffStudy(), "cliff", cliff),
-        marks=pytest.mark.skipif(not measured().whole, reason="needs the digitised points under DIFSIM_DATA"),
+        marks=pytest.mark.skipif(
+            not load_measurements().whole, reason="needs the digitised points under DIFSIM_DATA"
+        ),
     ),
 )
 
@@ -190,13 +192,13 @@ def test_the_page_says_what_the_command_writes(promise, tmp_path):
     promise.study.run()
     found = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     page = (STUDIES / promise.page / "README.md").read_text(encoding="utf-8")
-    assert broken(page, promise.numbers(found)) == []
+    assert broken_promises(page, promise.numbers(found)) == []
 
 
 def test_a_number_holds_to_one_unit_of_its_last_digit():
     page = "| depth | 2.50 m | 9e-6 |\n\nThe angle\nis -3°, of 120."
-    assert broken(page, {"| depth |": [2.509, 8.1e-6], "The angle is": [-2.1, None]}) == []
-    assert broken(page, {"| depth |": [2.52]}) == ["'| depth |': the page says 2.50, the command 2.52"]
-    assert len(broken(page, {"| depth |": [float("nan"), 7e-6], "The angle is": [3]})) == 3
+    assert broken_promises(page, {"| depth |": [2.509, 8.1e-6], "The angle is": [-2.1, None]}) == []
+    assert broken_promises(page, {"| depth |": [2.52]}) == ["'| depth |': the page says 2.50, the command 2.52"]
+    assert len(broken_promises(page, {"| depth |": [float("nan"), 7e-6], "The angle is": [3]})) == 3
     with pytest.raises(AssertionError, match="stands 0 times"):
-        broken(page, {"the height": [1]})
+        broken_promises(page, {"the height": [1]})

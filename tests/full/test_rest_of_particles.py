@@ -65,13 +65,13 @@ def ends(kind, solver, parts=1, fixed_end=None):
     near = allocate(model, state, slack=2.0)
     solver = eqx.tree_at(lambda s: s.neighbours, solver, near, is_leaf=lambda x: x is None)
 
-    def ended(factor, derivative):
+    def finish(factor, derivative):
         changed = eqx.tree_at(stiffness, model, factor * stiffness(model))
         run = simulate(changed, state, times, solver=solver, derivative=derivative, until=rest, throw=False)
         return 1e3 * jnp.mean(run.last.position[-1]), run
 
-    values = jax.jit(lambda x: ended(x, None))
-    reverse = jax.jit(jax.value_and_grad(lambda x: ended(x, Reverse(checkpoints=KEPT)), has_aux=True))
+    values = jax.jit(lambda x: finish(x, None))
+    reverse = jax.jit(jax.value_and_grad(lambda x: finish(x, Reverse(checkpoints=KEPT)), has_aux=True))
     return values, reverse
 
 

@@ -10,7 +10,7 @@ import difsim
 from difsim import FixedSteps, allocate
 from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
-from tests.helpers import single
+from tests.helpers import to_single
 
 LAW = HertzMindlin(1e6, 0.25, restitution=0.5, friction=0.5)
 
@@ -54,7 +54,7 @@ def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):
 
 def test_single_precision_run_resumes_to_the_same_bits_and_types(tmp_path):
     """Numbers of a list are weakly typed: as float64 they would make what they meet float64."""
-    model, state = single(TWO), single(HIGH)
+    model, state = to_single(TWO), to_single(HIGH)
     whole = difsim.run(model, state, TIMES, solver=TEN)
     with pytest.raises(ZeroDivisionError):
         difsim.run(model, state, TIMES, solver=TEN, checkpoint=tmp_path, watch=lambda t: 1 / (t < 0.001))

@@ -12,7 +12,7 @@ from experiments.sampling.scene import CASES, Scene
 
 def test_bed_rests_under_its_weight_until_the_brushes_come():
     case = CASES["E3"]
-    scene = Scene.of(case, 0.0028)
+    scene = Scene.build(case, 0.0028)
     model = scene.model(case)
     state = scene.state(model)
     # σ_y = -ρ g depth, held by the cone: within it everywhere in the bed.

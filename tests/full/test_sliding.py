@@ -27,7 +27,7 @@ def slope_axes(tilt):
     )
 
 
-def slid(p, time, derivative=None, max_steps=1_000_000):
+def slide(p, time, derivative=None, max_steps=1_000_000):
     """Where a point is that starts on a slope: (down, across) by (tilt, friction, speed down, speed across)."""
     tilt, friction, down, across = p
     normal, fall = slope_axes(tilt)
@@ -44,7 +44,7 @@ def test_a_force_across_the_slip_turns_it_and_its_derivative():
     """y = g_y u²/(4 μ² g²) for a small g_y, exact in the limit."""
 
     @eqx.filter_jit
-    def across(friction):
+    def deflect(friction):
         def end(side):
             gravity = Uniform(jnp.stack([0.0 * side, side, -1.0 + 0.0 * side]))
             model, times = Bouncer(gravity, FLOOR, 0.5, friction), jnp.stack([0.0 * friction, 3 / friction])
@@ -55,13 +55,13 @@ def test_a_force_across_the_slip_turns_it_and_its_derivative():
         return jax.jacfwd(end, has_aux=True)(jnp.array(0.0))
 
     for friction in (0.1, 0.2, 0.3, 0.5, 0.7, 1.0):
-        found, solution = across(jnp.array(friction))
+        found, solution = deflect(jnp.array(friction))
         assert solution.status == Status.OK and solution.last.phase == Phase.STICKING
         assert found == approx(1 / (4 * friction**2), rel=1e-8)
 
 
 @jax.jit
-def by_start(z0, vx, vz, friction, time):
+def differentiate_by_start(z0, vx, vz, friction, time):
     """Derivatives of the place at `time` s by the height and the velocity along x, for rows of thrown points."""
 
     def place(z0, vx, vz, friction, time):
@@ -76,7 +76,7 @@ def by_start(z0, vx, vz, friction, time):
 def test_impact_without_slip_removes_the_would_be_slip():
     """A ball that falls straight down: x = v_x t until the impact, where friction stops any small v_x."""
     sideways, two = jnp.array([0.0, 1e-7]), jnp.ones(2)
-    (_, slope), status = by_start(0.5 * two, sideways, 0.0 * two, 0.5 * two, 1.5 * two)
+    (_, slope), status = differentiate_by_start(0.5 * two, sideways, 0.0 * two, 0.5 * two, 1.5 * two)
     assert (status == Status.OK).all()
     np.testing.assert_allclose(slope[:, 0], 1.0, rtol=1e-10)
 
@@ -84,7 +84,7 @@ def test_impact_without_slip_removes_the_would_be_slip():
 def test_a_start_that_comes_down_on_the_ground_moves_its_touch():
     """By the height: dz/dz₀ of a point that touches at once, one-sided differences from above."""
     heights, two = jnp.array([0.0, 1e-8]), jnp.ones(2)
-    (slope, _), _ = by_start(heights, 0.0 * two, -two, 0.0 * two, 0.3 * two)
+    (slope, _), _ = differentiate_by_start(heights, 0.0 * two, -two, 0.0 * two, 0.3 * two)
     found, beside = slope[:, 2]
     # z = v (t - z₀) - (t - z₀)²/2 with v = e √(1 + 2 z₀).
     assert found == approx(0.5 * 0.3 - 0.5 + 0.3, abs=1e-9) and found == approx(beside, abs=1e-7)
@@ -94,12 +94,12 @@ def test_start_on_a_slope_is_on_the_ground_despite_rounding():
     """A velocity along the slope leaves it, or goes into it, by a rounding."""
 
     @jax.jit
-    def many(tilts):
+    def start_many(tilts):
         def one(tilt):
-            _, solution = slid(jnp.stack([tilt, 3 * jnp.tan(tilt), 0.3, 0.8]), jnp.asarray(0.1))
+            _, solution = slide(jnp.stack([tilt, 3 * jnp.tan(tilt), 0.3, 0.8]), jnp.asarray(0.1))
             return solution.status, solution.last.phase
 
         return jax.lax.map(one, tilts)
 
-    status, phase = many(jnp.linspace(0.03, 0.5, 64))
+    status, phase = start_many(jnp.linspace(0.03, 0.5, 64))
     assert (status == Status.OK).all() and (phase != Phase.FLIGHT).all()

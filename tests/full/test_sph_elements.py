@@ -20,7 +20,7 @@ def lattice(x, y):
     return (np.stack(np.meshgrid(np.arange(*x), np.arange(*y), indexing="ij")).reshape(2, -1) + 0.5) * SPACING
 
 
-def put_together(solid, walls, gravity=0.0, alpha=0.3, **rest):
+def assemble(solid, walls, gravity=0.0, alpha=0.3, **rest):
     """A model of a solid, which comes first, and walls, each with a normal or without, and its state at rest."""
     position = np.concatenate([solid] + [w for w, _ in walls], axis=1)
     ends = np.cumsum([solid.shape[1]] + [w.shape[1] for w, _ in walls])
@@ -40,7 +40,7 @@ def put_together(solid, walls, gravity=0.0, alpha=0.3, **rest):
     return model, model.at_rest(jnp.asarray(position))
 
 
-def after(model, state, time, dt) -> Progress:
+def run_until(model, state, time, dt) -> Progress:
     """The run from `state` at 0 s until `time` s in steps of `dt` s."""
     return simulate(model, state, [0.0, time], solver=FixedSteps(round(time / dt))).progress
 
@@ -49,9 +49,9 @@ def test_a_block_slides_without_drag_along_a_slippery_plane():
     block, floor = lattice((0, 8), (0, 4)), lattice((-4, 20), (-3, 0))
     drag = {}
     for normal in ((0, 1), None):
-        model, state = put_together(block, [(floor, normal)], gravity=9.81)
+        model, state = assemble(block, [(floor, normal)], gravity=9.81)
         state = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0, :32].set(0.5))
-        end = after(model, state, 0.08, 2e-4).motion.state
+        end = run_until(model, state, 0.08, 2e-4).motion.state
         drag[normal] = 0.5 - float(jnp.mean(end.velocity[0, :32]))
     # A coefficient of friction of 0.001 would take 0.0008 m/s.
     assert abs(drag[0, 1]) < 4e-4
@@ -61,7 +61,7 @@ def test_a_block_slides_without_drag_along_a_slippery_plane():
 def test_a_layer_between_plates_that_hold_it_shears_with_them():
     """The upper plate slides, the lower stays: σ_xy = G v t/H of the solid between, which pulls on both alike."""
     n, rows, speed = 40, 8, 0.02
-    model, state = put_together(lattice((0, n), (0, rows)), [(lattice((0, n), (-3, 0)), None)])
+    model, state = assemble(lattice((0, n), (0, rows)), [(lattice((0, n), (-3, 0)), None)])
     upper = lattice((0, n), (rows, rows + 3))
     k = state.density.size
     sliding = Tool(np.arange(k, k + upper.shape[1]), upper, Sliding(np.array([speed, 0.0])))
@@ -72,7 +72,7 @@ def test_a_layer_between_plates_that_hold_it_shears_with_them():
     )
     state = model.at_rest(jnp.concatenate([state.position, jnp.asarray(upper)], axis=1))
     time = 0.05
-    end = after(model, state, time, 2e-4)
+    end = run_until(model, state, time, 2e-4)
     sheared = float(ELASTIC.shear) * speed * time / SPACING
     middle = np.asarray(end.motion.state.stress)[0, 1, : n * rows].reshape(n, rows)[n // 2]
     # Walls are as sharp as the kernel: the solid takes hold of them within 1.5 spacings of where they begin.
@@ -90,10 +90,10 @@ def test_gradient_correction_preserves_a_spinning_body():
     body, rate = lattice((-3, 3), (-3, 3)), 5.0
     change = {}
     for corrections in ((), (GradientCorrection(),)):
-        model, state = put_together(body, [], corrections=corrections)
+        model, state = assemble(body, [], corrections=corrections)
         spin = rate * jnp.asarray(np.stack([-body[1], body[0]]))
         spinning = eqx.tree_at(lambda s: s.velocity, state, spin)
-        x = np.asarray(after(model, spinning, 0.5 * np.pi / rate, 2e-4).motion.state.position)
+        x = np.asarray(run_until(model, spinning, 0.5 * np.pi / rate, 2e-4).motion.state.position)
         # The best rotation back, and what is left over.
         angle = np.arctan2(np.sum(body[0] * x[1] - body[1] * x[0]), np.sum(body * x))
         c, s = np.cos(angle), np.sin(angle)

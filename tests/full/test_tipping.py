@@ -38,7 +38,7 @@ def inverse(name="published", kind="central"):
 
 
 @eqx.filter_jit
-def followed(known, row, names):
+def follow_touchdown(known, row, names):
     """Status, drift of the energy over the initial one, least height and stroke, least upright."""
     _, solution = known.follow(dict(zip(names, row, strict=True)), jnp.linspace(0.0, known.horizon, 51))
     energy, body = solution.energy, solution.states.body
@@ -56,8 +56,8 @@ def followed(known, row, names):
 
 
 def follow(known, rows, names):
-    """Of each row what `followed` says: one program for any number of them."""
-    found = [followed(known, row, names) for row in rows]
+    """Of each row what `follow_touchdown` says: one program for any number of them."""
+    found = [follow_touchdown(known, row, names) for row in rows]
     return jax.tree.map(lambda *values: np.stack(values), *found)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from difsim import Adaptive, simulate
-from tests.helpers import single
-from tests.philae import CENTRAL, P0, build, integrands, observed
+from tests.helpers import to_single
+from tests.philae import CENTRAL, P0, build, integrands, observe
 from tests.ways import forward
 
 TIMES = np.linspace(0.0, 0.6, 7)
@@ -33,7 +33,7 @@ def test_jacobian_of_a_batch_is_that_of_each():
     batch = jnp.stack([P0, P0.at[4].set(0.9), P0.at[6].set(0.1)])
 
     def f(p):
-        return observed(run(p, forward(1e-6, 1e-6), times=jnp.array([0.0, 0.2])))
+        return observe(run(p, forward(1e-6, 1e-6), times=jnp.array([0.0, 0.2])))
 
     value, some = jax.jit(f), jax.jit(jax.vmap(f))
     np.testing.assert_allclose(some(batch), jnp.stack([value(p) for p in batch]), rtol=1e-8, atol=1e-12)
@@ -50,8 +50,8 @@ def test_jacobian_of_a_batch_is_that_of_each():
 
 def test_float32_keeps_its_precision(default):
     """States stay float32; velocity and spin are right to 1e-3 of the velocity (tolerance 1e-5)."""
-    model, state = single(build(P0))
-    solution = simulate(model, state, single(TIMES), solver=Adaptive(1e-5, 1e-5), throw=False)
+    model, state = to_single(build(P0))
+    solution = simulate(model, state, to_single(TIMES), solver=Adaptive(1e-5, 1e-5), throw=False)
     body, exact = solution.states.body, default(P0, jnp.array(0.02)).states.body
     assert body.velocity.dtype == jnp.float32
     np.testing.assert_allclose(body.velocity, exact.velocity, atol=2e-3)

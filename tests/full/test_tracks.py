@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from difsim.body import RigidState
 from experiments.hopper import tracks
 from experiments.hopper.losses import LOSSES
-from experiments.hopper.track import NOISE, SAMPLES, Track, change, estimate, flown, moved, track
+from experiments.hopper.track import NOISE, SAMPLES, Track, change, change_state, estimate, fly, track
 
 STATE = RigidState((0.1, -0.2, 1.5), (0.03, 0.01, 0.05), (0.8, 0.36, 0.48, 0.0), (0.2, -0.1, 0.3))
 
@@ -18,14 +18,14 @@ def test_the_state_of_a_flight_has_the_errors_that_it_states():
     """120 flights at once: the misses, in the estimate's own spread, are independent unit normals."""
     rng, n = np.random.default_rng(2), 120
     times = jnp.tile(jnp.linspace(3.0, 15.0, SAMPLES), (n, 1))
-    true = jax.vmap(lambda t: flown(STATE, t - 9.0))(times[0])
+    true = jax.vmap(lambda t: fly(STATE, t - 9.0))(times[0])
     noise = {k: jnp.asarray(s * rng.standard_normal((n, SAMPLES, 12 // 4))) for k, s in NOISE.items()}
 
-    def seen(dx, turn, dw):
+    def see(dx, turn, dw):
         d = jnp.concatenate([dx, jnp.zeros_like(dx), turn, dw], axis=1)
-        return jax.vmap(moved)(true, d)
+        return jax.vmap(change_state)(true, d)
 
-    told = estimate(Track(STATE, times, jax.vmap(seen)(*noise.values())))
+    told = estimate(Track(STATE, times, jax.vmap(see)(*noise.values())))
     misses = jax.vmap(lambda s: change(s, STATE))(told.states)
     z = np.linalg.solve(np.asarray(told.spreads), np.asarray(misses)[..., None])[..., 0]
     assert np.sum(z**2) == pytest.approx(12 * n, rel=4 * np.sqrt(2 / (12 * n)))

@@ -23,7 +23,7 @@ def fall(stiffness, regularisation, method, **options):
     return simulate(model, LineState((0.0, 0.2), (0.0, 0.0)), TIMES, **method, throw=False, **options)
 
 
-def dropped(e, method, time=1.0):
+def drop(e, method, time=1.0):
     ball = Bouncer(Uniform((0.0, 0.0, -EARTH)), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), e)
     return simulate(ball, PointState((0.0, 0.0, 1.2)), jnp.array([0.0, time]), **method, throw=False)
 
@@ -37,7 +37,7 @@ def test_growth_of_a_rigid_ball():
     e ∂z/∂e = e v₀ (1 s - t₀). Each point has its own."""
 
     def by_e(e):
-        return jax.jacfwd(lambda e: with_velocity(dropped(e, impacts(1))), has_aux=True)(e)[1]
+        return jax.jacfwd(lambda e: with_velocity(drop(e, impacts(1))), has_aux=True)(e)[1]
 
     v0, fall = np.sqrt(2 * EARTH * 1.2), np.sqrt(2 * 1.2 / EARTH)
     found = jax.jit(jax.vmap(by_e))(jnp.array([0.8, 0.9])).validity
@@ -49,7 +49,7 @@ def test_growth_of_a_rigid_ball():
 def test_a_derivative_past_its_validity_is_a_status():
     """At a tolerance of 0.25 the growth of five bounces, 2.3, is past ε^(-1/2) = 2. The value is untouched."""
     loose = impacts(9, rtol=0.25)
-    plain = dropped(jnp.array(0.9), loose, 4.0)
+    plain = drop(jnp.array(0.9), loose, 4.0)
     assert plain.ok and jnp.isnan(plain.validity.growth) and plain.validity.contacts == 5
-    _, solution = jax.jacfwd(lambda e: with_velocity(dropped(e, loose, 4.0)), has_aux=True)(jnp.array(0.9))
+    _, solution = jax.jacfwd(lambda e: with_velocity(drop(e, loose, 4.0)), has_aux=True)(jnp.array(0.9))
     assert solution.status == Status.PAST_VALIDITY and solution.validity.is_past

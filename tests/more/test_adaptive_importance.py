@@ -9,15 +9,15 @@ import pytest
 
 from inversion import Bounded, Observation, Observations, Problem, Tempered, sample
 from inversion.cube import Cube
-from inversion.drawn import Drawn
 from inversion.kernels import Mixture, uniform
 from inversion.particles import Particles, pool_stages
 from inversion.placing import place
 from inversion.tails import evidence_of, share_of
+from inversion.weighted import WeightedDraws
 from tests import random_posteriors, toys
 
 
-def on_the_plane():
+def plane_problem():
     unknowns = {"x": Bounded(0.0, 1.0), "y": Bounded(0.0, 1.0)}
     predict = lambda p: ({"r": p["x"] + p["y"]}, jnp.array(True))  # noqa: E731
     return Cube(Problem(unknowns, predict, Observations({"r": Observation(0.0, 1.0)})))
@@ -32,7 +32,7 @@ def arc(rng, count):
 
 
 def test_kernels_of_a_window_lie_along_a_curve():
-    rng, cube = np.random.default_rng(0), on_the_plane()
+    rng, cube = np.random.default_rng(0), plane_problem()
     u, log_density = arc(rng, 4000)
     equal = np.full(2000, 1.0 / 2000)
     # 1 / share = E[density of the arc / density of the kernels] over the arc.
@@ -45,7 +45,7 @@ def test_kernels_of_a_window_lie_along_a_curve():
 
 
 def test_an_infinite_window_is_one_gaussian():
-    rng, cube = np.random.default_rng(1), on_the_plane()
+    rng, cube = np.random.default_rng(1), plane_problem()
     z = np.array([0.3, -0.2]) + rng.standard_normal((2000, 2)) @ np.array([[0.2, 0.1], [0.0, 0.3]])
     kernels = place(cube, uniform(z), np.full(2000, 1.0 / 2000), np.inf, 0.1)
     np.testing.assert_allclose(kernels.centres, np.broadcast_to(z.mean(axis=0), kernels.centres.shape), atol=1e-9)
@@ -55,7 +55,7 @@ def test_an_infinite_window_is_one_gaussian():
 
 def test_draws_of_a_poor_and_a_good_density_count_together():
     """The integral of a Gaussian: nearly no draw of the poor density counts, of both together about a half."""
-    cube, drawn, rng = on_the_plane(), Drawn(2), np.random.default_rng(2)
+    cube, drawn, rng = plane_problem(), WeightedDraws(2), np.random.default_rng(2)
     equal = np.full(4000, 1.0 / 4000)
     poor, good = (place(cube, uniform(s * rng.standard_normal((4000, 2))), equal, np.inf, 0.1) for s in (1.0, 0.1))
     for density, least, largest in ((poor, 0.0, 0.1), (good, 0.4, 0.6)):
@@ -68,7 +68,7 @@ def test_draws_of_a_poor_and_a_good_density_count_together():
 
 
 def test_a_density_without_draws_is_forgotten():
-    cube, drawn, rng = on_the_plane(), Drawn(2), np.random.default_rng(3)
+    cube, drawn, rng = plane_problem(), WeightedDraws(2), np.random.default_rng(3)
     broad, narrow = (
         Mixture(place(cube, uniform(s * rng.standard_normal((400, 2))), np.full(400, 1.0 / 400), np.inf, 0.1))
         for s in (1.0, 0.3)
@@ -109,6 +109,6 @@ def test_kernels_that_change_at_few_families_are_a_fault():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_ends_of_a_thin_parabola_are_not_missed(seed):
-    case = random_posteriors.curved(np.random.default_rng([0, 68]))
+    case = random_posteriors.curved_problem(np.random.default_rng([0, 68]))
     verdict, off, found = random_posteriors.judge(case, jax.random.PRNGKey(seed))
     assert verdict == "right", (off, found.verdict)

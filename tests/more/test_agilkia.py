@@ -19,12 +19,12 @@ from experiments.agilkia.scenario import experiment, problem, unknowns
 from experiments.agilkia.worlds import shape_of
 from inversion import Fixed, Observation, Observations, Problem
 from inversion.cube import Cube
-from inversion.programs import in_threads
+from inversion.programs import map_in_threads
 
 PHILAE = DATA / "philae.toml"
 
 
-def edited(tmp_path, source, old, new):
+def edit(tmp_path, source, old, new):
     """A copy of a data file with one text replaced."""
     text = (DATA / source).read_text(encoding="utf-8")
     assert old in text
@@ -101,7 +101,7 @@ ONE_LINE = "feet_m = [[-0.6, 0.0, -0.75], [1.2, 0.0, -0.75], [-1.2, 0.0, -0.75]]
     ],
 )
 def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
-    path = edited(tmp_path, "philae.toml", old, new)
+    path = edit(tmp_path, "philae.toml", old, new)
     data = read_observations(DATA / "philae_published.toml")
     with pytest.raises(ValueError, match=re.escape(says)):
         problem(read_lander(path), data)
@@ -109,7 +109,7 @@ def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
 
 def test_an_edge_anywhere_does_for_a_sole_on_top(tmp_path):
     """In scenario b no strut meets the edge."""
-    path = edited(tmp_path, "philae.toml", "edge_distance_m = 1.05", "edge_distance_m = 3.0")
+    path = edit(tmp_path, "philae.toml", "edge_distance_m = 1.05", "edge_distance_m = 3.0")
     with pytest.raises(ValueError, match="between hip"):
         read_lander(path)
     path.write_text(path.read_text().replace('scenario = ["a", "b"]', 'scenario = ["b"]'))
@@ -129,7 +129,7 @@ def test_an_edge_anywhere_does_for_a_sole_on_top(tmp_path):
     ],
 )
 def test_wrong_observations_are_refused(tmp_path, old, new, says):
-    path = edited(tmp_path, "philae_published.toml", old, new)
+    path = edit(tmp_path, "philae_published.toml", old, new)
     with pytest.raises(ValueError, match=says):
         experiment(read_lander(PHILAE), read_observations(path))
 
@@ -248,15 +248,15 @@ def test_no_touchdown_is_beyond_the_limits(observe, count):
     bounds = {s: limits(setting.predict, {"scenario": s}) for s in lowest}
     assert {*bounds[1.0]} - {*bounds[0.0]} == {"impulse"} and all(value < 6.0 for value in lowest.values())
 
-    def beyond(row):
-        p = setting.named(jnp.asarray(row))
+    def exceeds(row):
+        p = setting.to_dict(jnp.asarray(row))
         (values, status), scenario = observe(setting.predict, p), float(p["scenario"])
         if status != Status.OK:
             return None
         assert float(setting.data.compare(values, p).misfit) >= lowest[scenario]
         return {name: limit.excess(values) for name, limit in bounds[scenario].items()}
 
-    found = [excess for excess in in_threads(beyond, rows) if excess is not None]
+    found = [excess for excess in map_in_threads(exceeds, rows) if excess is not None]
     assert len(found) > 0.9 * count
     assert max(value for excess in found for value in excess.values()) <= 0.0
     assert max(excess["energy"] for excess in found) > -0.5, "J: the limit of the energy is close"

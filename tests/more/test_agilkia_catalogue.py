@@ -51,7 +51,7 @@ MINE = Catalogue((*UNKNOWNS, POROSITY, STIFFNESS), (*OBSERVABLES, SPEED_DOWN), G
 
 
 @pytest.fixture
-def written(tmp_path):
+def write(tmp_path):
     """Copies of Philae's two files, edited: tables left out, and texts replaced."""
 
     def write(without=(), lander=(), observations=()):
@@ -77,8 +77,8 @@ def observe(known: Experiment, p: dict):
     return known(p)
 
 
-def test_a_row_each_adds_an_unknown_an_observable_and_a_gear(written):
-    lander, seen = written(
+def test_a_row_each_adds_an_unknown_an_observable_and_a_gear(write):
+    lander, seen = write(
         lander=[
             (r'kind = "central".*', 'kind = "struts"\nstop_N_per_m2 = 2e7'),
             (r"^heading_deg", "porosity = [0.5, 0.9]\nlog_leg_stiffness = [9.0, 10.0]\nheading_deg"),
@@ -104,8 +104,8 @@ def test_a_row_each_adds_an_unknown_an_observable_and_a_gear(written):
     assert rows["speed_down"]["unit"] == "m/s" and rows["speed_down"]["fitted"]
 
 
-def test_the_keys_of_legs_belong_together(written):
-    lander, _ = written(lander=[(r"^hips_m = .*\n", "")])
+def test_the_keys_of_legs_belong_together(write):
+    lander, _ = write(lander=[(r"^hips_m = .*\n", "")])
     with pytest.raises(ValueError, match="lacks 'hips_m'"):
         read_lander(lander)
     assert STANDARD.observable("spin").unit == "rad/s"

@@ -36,7 +36,7 @@ sigma = 0.01
 SITE = "position_m = [2114.5, -955.2, 494.9]"
 
 
-def written(tmp_path, text, *changes):
+def write(tmp_path, text, *changes):
     """The path of a file with a text in which some are replaced."""
     for old, new in changes:
         assert old in text, old
@@ -76,13 +76,13 @@ def readings(tmp_path):
     ],
 )
 def test_gravity_and_body_of_a_site_are_never_guessed(tmp_path, text, old, new, says):
-    path = written(tmp_path, text, (old, new))
+    path = write(tmp_path, text, (old, new))
     with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: \[(site|lander)\].*{says}"):
         read_lander(path)
 
 
 def test_gravity_of_another_body_is_that_of_its_file(tmp_path, readings):
-    lander, data = read_lander(written(tmp_path, FOUR_LEGS)), read_observations(readings)
+    lander, data = read_lander(write(tmp_path, FOUR_LEGS)), read_observations(readings)
     known = experiment(lander, data)
     found = report.place(lander, data, known)
     assert found["gravity_m_s2"] == [0.0, 0.0, -1.0e-4] and found["assumed"] == []
@@ -113,7 +113,7 @@ def test_a_site_near_a_mesh_is_nearer_than_near_the_ellipsoids():
 
 
 def test_only_67p_can_be_flown_about(tmp_path, readings):
-    lander = read_lander(written(tmp_path, FOUR_LEGS))
+    lander = read_lander(write(tmp_path, FOUR_LEGS))
     mine = {"lander": tmp_path / "lander.toml", "observations": readings}
     assert _world(Agilkia(**mine), lander["site"]) is None
     with pytest.raises(ValueError, match="--shape shap5 is of 67P, and the site is on 'small asteroid'"):
@@ -156,8 +156,8 @@ def test_titles_are_of_the_file_and_no_mathematics():
 
 def test_what_a_user_did_not_give_is_listed():
     """A mesh that could be of any body."""
-    assert worlds.assumed("analogue") == worlds.assumed("shap5") == []
-    (told,) = worlds.assumed("mine.obj")
+    assert worlds.list_assumptions("analogue") == worlds.list_assumptions("shap5") == []
+    (told,) = worlds.list_assumptions("mine.obj")
     assert "mine.obj is taken as comet 67P" in told and "GM = 666.2 m3/s2" in told and "0.000140677 rad/s" in told
 
 
@@ -173,7 +173,7 @@ def test_ten_times_the_gravity_is_ten_times_the_weight(tmp_path, readings, touch
     for gravity in (1e-4, 1e-3):
         change = ("gravity_m_per_s2 = [0.0, 0.0, -1.0e-4]", f"gravity_m_per_s2 = [0.0, 0.0, {-gravity}]")
         slow = ("velocity_m_per_s = [0.05, 0.0, -0.4]", "velocity_m_per_s = [0.0, 0.0, -0.001]")
-        known = experiment(read_lander(written(tmp_path, FOUR_LEGS, change, slow)), data)
+        known = experiment(read_lander(write(tmp_path, FOUR_LEGS, change, slow)), data)
         observed, status = touch_down(known, truth)
         assert status == Status.OK and float(observed["rebound_speed"]) == pytest.approx(
             0.001 + gravity * 5.0, rel=1e-6

@@ -21,7 +21,7 @@ NONE = [(2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (1.0, 0.1, 0.0, 0.0), (1.002
 UNTIL_REST = partial(simulate, until=AtRest())
 
 
-def at(attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:
+def make_state(attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:
     return RigidState((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), attitude, (0.0, 0.0, 0.0))
 
 
@@ -61,7 +61,7 @@ def test_a_run_of_particles_refuses_it():
         clumps=(clump,),
         clump_laws=(None,),
     )
-    good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (at(),))
+    good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (make_state(),))
     bad = eqx.tree_at(lambda s: s.clumps[0].attitude, good, jnp.array([2.0, 0.0, 0.0, 0.0]))
     for run in (simulate, difsim.run):
         with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):

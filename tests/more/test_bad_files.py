@@ -27,7 +27,7 @@ HOLDS = keys.LANDER | {
 }
 
 
-def written(path, tables):
+def write(path, tables):
     """A TOML file: values are written as JSON writes them, but for its names of what is not finite."""
     plain = [f"{k} = {json.dumps(v)}" for k, v in tables.items() if not isinstance(v, dict)]
     flat = {}
@@ -42,7 +42,7 @@ def written(path, tables):
     return path
 
 
-def edited(tables, place, key, value):
+def edit(tables, place, key, value):
     """The tables with one value in another's place; None takes the key out."""
     tables = copy.deepcopy(tables)
     inner = tables
@@ -80,7 +80,7 @@ def wrong_values(tables):
 
 @pytest.mark.parametrize(("place", "key", "value"), [*wrong_values(HOLDS)])
 def test_a_wrong_value_of_a_lander_is_refused_by_name(tmp_path, place, key, value):
-    path = written(tmp_path / "mine.toml", edited(LANDER, place, key, value))
+    path = write(tmp_path / "mine.toml", edit(LANDER, place, key, value))
     with pytest.raises(ValueError, match=re.escape(str(path))) as refused:
         read_lander(path)
     assert key in str(refused.value)
@@ -97,8 +97,8 @@ def test_a_wrong_value_of_the_observations_is_refused_by_name(tmp_path, place, k
     tables = SEEN
     for row in SOME:
         right = {"value": [2e3, 1.0, 1.0] if keys.VECTOR in row.reading.shapes else 1.0, "sigma": 1.0}
-        tables = edited(tables, "observables", row.name, right | {"fitted": row.is_smooth})
-    path = written(tmp_path / "mine.toml", edited(tables, place, key, value))
+        tables = edit(tables, "observables", row.name, right | {"fitted": row.is_smooth})
+    path = write(tmp_path / "mine.toml", edit(tables, place, key, value))
     with pytest.raises(ValueError, match=re.escape(str(path))) as refused:
         read_observations(path)
     assert key in str(refused.value)
@@ -135,7 +135,7 @@ def test_a_wrong_value_of_the_observations_is_refused_by_name(tmp_path, place, k
     ],
 )
 def test_an_impossible_number_is_refused(tmp_path, place, key, value):
-    path = written(tmp_path / "mine.toml", edited(LANDER, place, key, value))
+    path = write(tmp_path / "mine.toml", edit(LANDER, place, key, value))
     with pytest.raises(ValueError, match=f"mine.toml.*{key} = "):
         read_lander(path)
 
@@ -156,7 +156,7 @@ def test_an_impossible_number_is_refused(tmp_path, place, key, value):
 )
 def test_a_lander_that_cannot_be_is_refused_by_its_file(tmp_path, place, key, value):
     """Each number alone is right. Such errors used to come from the model, without the file."""
-    path = written(tmp_path / "mine.toml", edited(LANDER, place, key, value))
+    path = write(tmp_path / "mine.toml", edit(LANDER, place, key, value))
     word = {"inertia_kg_m2": "principal moments", "feet_m": "below the centre of mass"}.get(key, key)
     with pytest.raises(ValueError, match=rf"(?s)^{re.escape(str(path))}: \[{place}\].*{word}"):
         read_lander(path)
@@ -186,18 +186,18 @@ IN_MM = re.compile("puts the edge|must lie below the hull|m below the surface of
     ],
 )
 def test_an_implausible_number_is_doubted_until_it_is_confirmed(tmp_path, place, key, value, doubt):
-    tables = edited(LANDER, place, key, value)
+    tables = edit(LANDER, place, key, value)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            read_lander(written(tmp_path / "mine.toml", tables))
+            read_lander(write(tmp_path / "mine.toml", tables))
         except ValueError as refused:
             assert IN_MM.search(str(refused))
     (message,) = [str(each.message) for each in told]
     assert f"[{place}] {key} = " in message and doubt in message
     assert f'confirmed = ["{place}.{key}"] at the top' in message
     try:
-        read = read_lander(written(tmp_path / "mine.toml", {"confirmed": [f"{place}.{key}"]} | tables))
+        read = read_lander(write(tmp_path / "mine.toml", {"confirmed": [f"{place}.{key}"]} | tables))
         assert "confirmed" not in read
     except ValueError as refused:
         assert IN_MM.search(str(refused))
@@ -216,10 +216,10 @@ def test_an_implausible_number_is_doubted_until_it_is_confirmed(tmp_path, place,
     ],
 )
 def test_an_implausible_observation_is_doubted(tmp_path, place, key, value, doubt):
-    tables = edited(SEEN, place, key, value)
+    tables = edit(SEEN, place, key, value)
     with pytest.warns(UserWarning, match=re.escape(doubt)):
-        read_observations(written(tmp_path / "mine.toml", tables))
-    read_observations(written(tmp_path / "mine.toml", {"confirmed": [f"{place}.{key}"]} | tables))
+        read_observations(write(tmp_path / "mine.toml", tables))
+    read_observations(write(tmp_path / "mine.toml", {"confirmed": [f"{place}.{key}"]} | tables))
 
 
 @pytest.mark.parametrize(
@@ -238,15 +238,15 @@ def test_an_implausible_observation_is_doubted(tmp_path, place, key, value, doub
     ],
 )
 def test_an_impossible_observation_is_refused(tmp_path, place, key, value):
-    tables = edited(SEEN, "observables", "rebound_velocity", {"value": [0.2, 0.1, 0.2], "sigma": 0.01})
+    tables = edit(SEEN, "observables", "rebound_velocity", {"value": [0.2, 0.1, 0.2], "sigma": 0.01})
     with pytest.raises(ValueError, match=rf"\[{place}\] {key} = "):
-        read_observations(written(tmp_path / "mine.toml", edited(tables, place, key, value)))
+        read_observations(write(tmp_path / "mine.toml", edit(tables, place, key, value)))
 
 
 @pytest.mark.parametrize("confirmed", [["lander.mas_kg"], ["mass_kg"], [3], "all", {"mass_kg": True}])
 def test_only_keys_of_the_file_are_confirmed(tmp_path, confirmed):
     with pytest.raises(ValueError, match="confirmed"):
-        read_lander(written(tmp_path / "mine.toml", {"confirmed": confirmed} | LANDER))
+        read_lander(write(tmp_path / "mine.toml", {"confirmed": confirmed} | LANDER))
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,12 @@ from difsim.sph.tools import AbstractPath, Carried, Sliding, Stopping
 from difsim.stepping.marching import initialise
 from difsim.stepping.running import resume
 from tests.declared import arguments, example
-from tests.refusals import refused
+from tests.refusals import refuse
 
 TIMES = [0.0, 1.0]
 
 
-def changed(kind: type, **change):
+def change_field(kind: type, **change):
     return kind(**arguments(kind) | change)
 
 
@@ -50,7 +50,7 @@ def hopper():
     return example(dynamics.Hopper)
 
 
-def at():
+def make_state():
     return example(dynamics.FlightState)
 
 
@@ -58,7 +58,7 @@ def rigid():
     return example(body.RigidState)
 
 
-def turned(attitude):
+def turn(attitude):
     return eqx.tree_at(lambda s: s.body.attitude, hopper().start(rigid()), jnp.asarray(attitude))
 
 
@@ -66,7 +66,7 @@ def grains():
     return example(dem.Grains)
 
 
-def still():
+def rest_state():
     return grains().at_rest(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
 
 
@@ -74,17 +74,17 @@ def three():
     return dem.Grains(law(), [0.1] * 3, 2e3)
 
 
-def walled():
-    return changed(dem.Grains, walls=(shape.Plane((0, 0, 0), (0, 0, 1)),))
+def build_walls():
+    return change_field(dem.Grains, walls=(shape.Plane((0, 0, 0), (0, 0, 1)),))
 
 
 @functools.cache
-def begun():
-    return initialise(grains(), still())
+def begin():
+    return initialise(grains(), rest_state())
 
 
-def saved(save):
-    return run(grains(), still(), TIMES, save=save)
+def save_to(save):
+    return run(grains(), rest_state(), TIMES, save=save)
 
 
 AT = np.zeros((2, 1))  # the reference of a tool of one particle in the plane
@@ -103,7 +103,7 @@ def law():
 
 def soil_with(*tool, **change):
     flat = {"gravity": (0.0, 0.0), "tools": (sph.Tool(*tool),) if tool else ()}
-    return changed(sph.Continuum, **flat | change)
+    return change_field(sph.Continuum, **flat | change)
 
 
 def pinhole():
@@ -119,7 +119,7 @@ def cube():
     return mesh.box((1.0, 1.0, 1.0))
 
 
-def crossed():
+def crossed_prism():
     """A prism over a polygon of 24 corners that goes around its middle twice."""
     turn = 4 * np.pi * np.arange(24) / 24 + 1e-3 * np.arange(24)
     ring = np.stack([np.cos(turn), np.sin(turn)], 1) * (1 + 0.02 * np.arange(24))[:, None]
@@ -131,51 +131,57 @@ def crossed():
 
 
 FUNCTIONS = {
-    "simulate: no model": (lambda: simulate(3.0, at(), TIMES), "model"),
-    "simulate: a class for a model": (lambda: simulate(dynamics.Bouncer, at(), TIMES), "model"),
-    "simulate: a dict for a model": (lambda: simulate({}, at(), TIMES), "model"),
+    "simulate: no model": (lambda: simulate(3.0, make_state(), TIMES), "model"),
+    "simulate: a class for a model": (lambda: simulate(dynamics.Bouncer, make_state(), TIMES), "model"),
+    "simulate: a dict for a model": (lambda: simulate({}, make_state(), TIMES), "model"),
     "simulate: a state of another model": (lambda: simulate(flight(), rigid(), TIMES), "state"),
     "simulate: a list for a state": (lambda: simulate(flight(), [0.0, 1.0], TIMES), "state"),
     "simulate: a body's state for a hopper's": (lambda: simulate(hopper(), rigid(), TIMES), "start"),
-    "simulate: one time": (lambda: simulate(flight(), at(), 1.0), "times"),
-    "simulate: times back": (lambda: simulate(flight(), at(), [1.0, 0.0]), "times"),
-    "simulate: NaN times": (lambda: simulate(flight(), at(), [0.0, np.nan]), "times"),
-    "simulate: a class for a solver": (lambda: simulate(flight(), at(), TIMES, solver=FixedSteps), "Adaptive"),
-    "simulate: a rule for particles": (lambda: simulate(grains(), still(), TIMES, until=AtContact()), "until"),
+    "simulate: one time": (lambda: simulate(flight(), make_state(), 1.0), "times"),
+    "simulate: times back": (lambda: simulate(flight(), make_state(), [1.0, 0.0]), "times"),
+    "simulate: NaN times": (lambda: simulate(flight(), make_state(), [0.0, np.nan]), "times"),
+    "simulate: a class for a solver": (
+        lambda: simulate(flight(), make_state(), TIMES, solver=FixedSteps),
+        "Adaptive",
+    ),
+    "simulate: a rule for particles": (
+        lambda: simulate(grains(), rest_state(), TIMES, until=AtContact()),
+        "until",
+    ),
     "simulate: integrals return a number": (
-        lambda: simulate(flight(), at(), TIMES, integrals=lambda *_: 1.0),
+        lambda: simulate(flight(), make_state(), TIMES, integrals=lambda *_: 1.0),
         "integrals",
     ),
     "simulate: integrals raise": (
-        lambda: simulate(flight(), at(), TIMES, integrals=lambda m, t, s: s.x),
+        lambda: simulate(flight(), make_state(), TIMES, integrals=lambda m, t, s: s.x),
         "integrals",
     ),
-    "run: no particles": (lambda: run(flight(), at(), TIMES), "model"),
-    "run: other grains": (lambda: run(three(), still(), TIMES), "position of these grains"),
-    "run: until": (lambda: run(grains(), still(), TIMES, until=AtContact()), "until"),
-    "run: save raises": (lambda: saved(lambda state: state.speed), "save"),
-    "resume: no progress": (lambda: resume(grains(), still(), TIMES), "progress"),
-    "resume: other grains": (lambda: resume(three(), begun(), TIMES), "position of these grains"),
-    "resume: times": (lambda: resume(grains(), begun(), [1.0, 2.0]), "times"),
-    "simulate: a zero quaternion": (lambda: simulate(hopper(), turned((0.0, 0.0, 0.0, 0.0)), TIMES), "attitude"),
+    "run: no particles": (lambda: run(flight(), make_state(), TIMES), "model"),
+    "run: other grains": (lambda: run(three(), rest_state(), TIMES), "position of these grains"),
+    "run: until": (lambda: run(grains(), rest_state(), TIMES, until=AtContact()), "until"),
+    "run: save raises": (lambda: save_to(lambda state: state.speed), "save"),
+    "resume: no progress": (lambda: resume(grains(), rest_state(), TIMES), "progress"),
+    "resume: other grains": (lambda: resume(three(), begin(), TIMES), "position of these grains"),
+    "resume: times": (lambda: resume(grains(), begin(), [1.0, 2.0]), "times"),
+    "simulate: a zero quaternion": (lambda: simulate(hopper(), turn((0.0, 0.0, 0.0, 0.0)), TIMES), "attitude"),
     "simulate: a quaternion of length 2": (
-        lambda: simulate(hopper(), turned((2.0, 0.0, 0.0, 0.0)), TIMES),
+        lambda: simulate(hopper(), turn((2.0, 0.0, 0.0, 0.0)), TIMES),
         "attitude",
     ),
-    "allocate: no model": (lambda: allocate(flight(), at()), "model"),
-    "allocate: other grains": (lambda: allocate(three(), still()), "position of these grains"),
-    "allocate: no wall": (lambda: allocate(walled(), still()), "0 walls"),
-    "transition: no model": (lambda: transition(grains(), still(), TIMES), "model"),
+    "allocate: no model": (lambda: allocate(flight(), make_state()), "model"),
+    "allocate: other grains": (lambda: allocate(three(), rest_state()), "position of these grains"),
+    "allocate: no wall": (lambda: allocate(build_walls(), rest_state()), "0 walls"),
+    "transition: no model": (lambda: transition(grains(), rest_state(), TIMES), "model"),
     "transition: no state": (lambda: transition(flight(), 3.0, TIMES), "state"),
     "Adaptive: rtol above 1": (lambda: Adaptive(5.0, 1.0), "rtol"),
     "Adaptive: rtol infinite": (lambda: Adaptive(np.inf, 1.0), "rtol"),
     "Adaptive: resolve negative": (lambda: Adaptive(resolve=-1.0), "resolve"),
     "run: until of several": (
-        lambda: run(grains(), still(), TIMES, until=lambda s: s.position[0] > 0),
+        lambda: run(grains(), rest_state(), TIMES, until=lambda s: s.position[0] > 0),
         "one truth",
     ),
-    "run: until is a number": (lambda: run(grains(), still(), TIMES, until=lambda s: 0.5), "one truth"),
-    "run: until raises": (lambda: run(grains(), still(), TIMES, until=lambda s: s.speed > 0), "until"),
+    "run: until is a number": (lambda: run(grains(), rest_state(), TIMES, until=lambda s: 0.5), "one truth"),
+    "run: until raises": (lambda: run(grains(), rest_state(), TIMES, until=lambda s: s.speed > 0), "until"),
     "Reverse: not whole": (lambda: Reverse(checkpoints=2.5), "checkpoints"),
     "configure: a Boolean": (lambda: configure(cores=True), "cores"),
     "configure: negative": (lambda: configure(cores=-1), "cores"),
@@ -199,7 +205,7 @@ FUNCTIONS = {
     "Vertices.box: negative": (lambda: contact.Vertices.box((-1.0, 1.0, 1.0)), "edges"),
     "Vertices.box: two": (lambda: contact.Vertices.box((1.0, 2.0)), "edges"),
     "HertzMindlin.between: three and two": (
-        lambda: dem.HertzMindlin.between([1e7] * 3, [0.3, 0.3], 0.5, 0.5),
+        lambda: dem.HertzMindlin.from_materials([1e7] * 3, [0.3, 0.3], 0.5, 0.5),
         "two of each",
     ),
     "Clump.from_mesh: negative mass": (lambda: dem.Clump.from_mesh(cube(), -1.0, 0.3), "mass"),
@@ -251,9 +257,9 @@ FUNCTIONS = {
 @pytest.mark.parametrize("case", FUNCTIONS)
 def test_a_bad_call_of_a_function_is_refused(case):
     call, word = FUNCTIONS[case]
-    refused(call, word)
+    refuse(call, word)
 
 
 def test_a_surface_that_crosses_itself_is_doubted():
     with pytest.warns(UserWarning, match="crosses itself: 72 of 96 faces"):
-        crossed()
+        crossed_prism()

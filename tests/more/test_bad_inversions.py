@@ -34,7 +34,7 @@ from inversion import (
     sweep,
 )
 from inversion.outcome import Calls
-from tests.refusals import refused
+from tests.refusals import refuse
 
 PARAMETERS = {"a": Bounded(0.0, 1.0), "b": Gaussian(0.0, 1.0)}
 DATA = Observations({"y": Observation([1.0, 2.0], 0.1)})
@@ -54,17 +54,17 @@ CHOICE = Problem(PARAMETERS | {"c": Discrete([1.0, 2.0])}, pair, DATA)
 LINE = np.linspace(0.0, 1.0, 30)[:, None]
 
 
-def of(values):
+def outcome_of(values):
     """The outcome of a solver of one node."""
     return SimpleNamespace(misfit=1.0, values=values, calls=Calls(), minima=(1.0,))
 
 
-def branched(solve=lambda p, g: of({"a": 0.0, "b": 0.0, "c": 1.0}), **options):
+def branch(solve=lambda p, g: outcome_of({"a": 0.0, "b": 0.0, "c": 1.0}), **options):
     return branch_and_bound(CHOICE, solve, **options)
 
 
 @functools.cache
-def fitted():
+def fit_problem():
     return fit(PROBLEM, key=key(), starts=2, keep=1)
 
 
@@ -107,7 +107,7 @@ PREDICTIONS = {
 def test_a_bad_prediction_is_refused_where_it_is_traced(case):
     predict, word = PREDICTIONS[case]
     problem = Problem(PARAMETERS, predict, DATA)
-    refused(lambda: jax.eval_shape(problem.evaluate, jnp.full(2, 0.5)), word)
+    refuse(lambda: jax.eval_shape(problem.evaluate, jnp.full(2, 0.5)), word)
 
 
 CALLS = {
@@ -163,16 +163,19 @@ CALLS = {
     "sample: effective_size": (lambda: sample(PROBLEM, key=key(), effective_size=2.5), "effective_size"),
     "sample: batch_size": (lambda: sample(PROBLEM, key=key(), batch_size=-1), "batch_size"),
     "branch_and_bound: a solver of another problem": (
-        lambda: branched(solve=lambda p, g: of({"a": 0.0})),
+        lambda: branch(solve=lambda p, g: outcome_of({"a": 0.0})),
         "['b', 'c']",
     ),
-    "branch_and_bound: NaN tolerance": (lambda: branched(tolerance=np.nan), "tolerance"),
-    "branch_and_bound: a negative tolerance": (lambda: branched(tolerance=-5.0), "tolerance"),
-    "branch_and_bound: no nodes": (lambda: branched(max_nodes=-1), "max_nodes"),
-    "branch_and_bound: half a node": (lambda: branched(max_nodes=2.5), "max_nodes"),
-    "branch_and_bound: order of numbers": (lambda: branched(order=[3, "c"]), "order"),
-    "branch_and_bound: a NaN limit": (lambda: branched(limit=lambda a: np.nan), "limit returned nan"),
-    "identify: a threshold that is no share": (lambda: identify(PROBLEM, fitted(), threshold=5.0), "threshold"),
+    "branch_and_bound: NaN tolerance": (lambda: branch(tolerance=np.nan), "tolerance"),
+    "branch_and_bound: a negative tolerance": (lambda: branch(tolerance=-5.0), "tolerance"),
+    "branch_and_bound: no nodes": (lambda: branch(max_nodes=-1), "max_nodes"),
+    "branch_and_bound: half a node": (lambda: branch(max_nodes=2.5), "max_nodes"),
+    "branch_and_bound: order of numbers": (lambda: branch(order=[3, "c"]), "order"),
+    "branch_and_bound: a NaN limit": (lambda: branch(limit=lambda a: np.nan), "limit returned nan"),
+    "identify: a threshold that is no share": (
+        lambda: identify(PROBLEM, fit_problem(), threshold=5.0),
+        "threshold",
+    ),
     "map_batched: a list": (lambda: map_batched(one, [1.0, 2.0]), "xs"),
     "map_batched: a number": (lambda: map_batched(one, 3.0), "xs"),
     "map_batched: nothing": (lambda: map_batched(one, {}), "rows"),
@@ -211,20 +214,20 @@ SMOOTHED = {
 @pytest.mark.parametrize("case", CALLS)
 def test_a_bad_call_is_refused(case):
     call, word = CALLS[case]
-    refused(call, word)
+    refuse(call, word)
 
 
 @pytest.mark.parametrize("case", SMOOTHED)
 @pytest.mark.parametrize("gradient", [smoothed_gradient, pathwise_gradient])
 def test_a_bad_call_of_a_smoothed_gradient_is_refused(gradient, case):
     (*arguments, seed), word = SMOOTHED[case]
-    refused(lambda: gradient(*arguments, key() if seed == "key" else seed), word)
+    refuse(lambda: gradient(*arguments, key() if seed == "key" else seed), word)
 
 
 def test_a_checkpoint_in_a_file_is_refused(tmp_path):
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        refused(lambda folder=folder: Checkpoint(folder, "v1"), "file")
+        refuse(lambda folder=folder: Checkpoint(folder, "v1"), "file")
 
 
 def test_a_vector_of_unknowns_may_be_a_list():
@@ -251,7 +254,7 @@ def test_a_bad_table_is_refused_by_its_file(tmp_path, case):
     text, word = FILES[case]
     path = tmp_path / "readings.csv"
     path.write_text(text, encoding="utf-8")
-    assert str(path) in refused(lambda: Series.read(path), word)
+    assert str(path) in refuse(lambda: Series.read(path), word)
 
 
 @pytest.mark.parametrize("case", OPTIONS)
@@ -259,14 +262,14 @@ def test_a_bad_option_of_a_table_is_refused(tmp_path, case):
     options, word = OPTIONS[case]
     path = tmp_path / "readings.csv"
     path.write_text(HEAD + "0,1,1\n1,2,1\n", encoding="utf-8")
-    refused(lambda: Series.read(path, **options), word)
+    refuse(lambda: Series.read(path, **options), word)
 
 
 def test_rows_that_pandas_or_xarray_count_are_no_times():
     counted = pandas.DataFrame({"value": [1.0, 2.0], "sigma": 1.0})
     bare = counted.to_xarray().drop_vars("index").rename(index="time")
     for table in (counted, bare):
-        refused(lambda table=table: Series.read(table), "no column ['time']")
+        refuse(lambda table=table: Series.read(table), "no column ['time']")
 
 
 def test_a_prediction_that_depends_on_nothing_is_doubted():

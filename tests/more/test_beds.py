@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.beds import BedSpecification, BoxContainer, CylindricalContainer, GaussianSizes
-from difsim.beds.loose import scattered
+from difsim.beds.loose import scatter_spheres
 from difsim.dem import HertzMindlin
 from difsim.saving.marks import digest
 
@@ -19,13 +19,13 @@ RECIPE = BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.11), 0.1, s
 
 
 @pytest.fixture(scope="module")
-def settled(tmp_path_factory):
+def settled_bed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("beds")
     return RECIPE.bed(folder), folder
 
 
-def test_a_bed_rests(settled):
-    bed, _ = settled
+def test_a_bed_rests(settled_bed):
+    bed, _ = settled_bed
     place, radius = np.asarray(bed.state.position), np.asarray(bed.grains.radius)
     assert radius.size == RECIPE.count
     assert 0.5 < bed.figures.solid_fraction < 0.66  # between loose and random close packing
@@ -37,8 +37,8 @@ def test_a_bed_rests(settled):
     assert -0.02 * 0.018 < gaps[~np.eye(radius.size, dtype=bool)].min() < 0
 
 
-def test_a_bed_is_kept_by_what_made_it(settled):
-    bed, folder = settled
+def test_a_bed_is_kept_by_what_made_it(settled_bed):
+    bed, folder = settled_bed
     (file,) = folder.glob("*/*")
     written, looks = file.stat().st_mtime_ns, []
     again = RECIPE.bed(folder, watch=lambda *look: looks.append(look))
@@ -56,11 +56,11 @@ def test_a_bed_is_kept_by_what_made_it(settled):
 @pytest.mark.parametrize("container", [BoxContainer((0.1, 0.2)), CylindricalContainer(0.15)], ids=["bin", "drum"])
 def test_grains_begin_apart_and_inside(container):
     radius = SIZES.radii(60, 0)
-    place = scattered(radius, container, 0)
+    place = scatter_spheres(radius, container, 0)
     gaps = np.linalg.norm(place[:, :, None] - place[:, None], axis=0) - radius[:, None] - radius
     assert gaps[~np.eye(60, dtype=bool)].min() >= 0
     assert (container.from_sides(place) >= radius).all() and (place[2] >= radius).all()
     sides = np.abs(place[:2]) + radius
     assert (sides.max(axis=1) <= np.asarray(container.half_size)).all()
     with pytest.raises(ValueError, match="do not fit"):
-        scattered(radius[:20], CylindricalContainer(0.02), 0)
+        scatter_spheres(radius[:20], CylindricalContainer(0.02), 0)

@@ -7,7 +7,7 @@ import pytest
 
 from difsim.contact import Boulder
 from difsim.contact import boulder as laws
-from tests.helpers import approx, single
+from tests.helpers import approx, to_single
 
 K, KAPPA = jnp.array(13.3e3), jnp.array(4 / 3 * 1e7 * np.sqrt(0.2))
 
@@ -55,21 +55,21 @@ def test_work_of_forces_is_the_energy_where_the_contact_switches(path):
 
     @jax.jit
     @jax.vmap
-    def met(way):
+    def meet(way):
         stone = boulder()
         edge = stone.cross(*way)
         force, energy = series_force(edge.closure, K, stone.hertz), series_energy(edge.closure, K, stone.hertz)
         return stone.edge_energy(*way, K), jnp.stack(stone.edge_force(edge, force, energy))
 
-    energy, push = (np.asarray(x) for x in met(jnp.asarray(ways)))
+    energy, push = (np.asarray(x) for x in meet(jnp.asarray(ways)))
     work = np.sum(0.5 * (push[1:] + push[:-1]) * np.diff(ways, axis=0), axis=(1, 2))
     assert energy.max() > 1, "it is met"
     np.testing.assert_allclose(energy[1:] - energy[0], -np.cumsum(work), rtol=0, atol=1e-6 * energy.max())
 
 
 def test_float32():
-    force = series_force(*single((jnp.array(0.01), K, KAPPA)))
+    force = series_force(*to_single((jnp.array(0.01), K, KAPPA)))
     assert force.dtype == jnp.float32 and force == approx(series_force(jnp.array(0.01), K, KAPPA), rel=1e-5)
     hip, foot = jnp.array([0.1, 0.05, 1.05]), jnp.array([1.5, 0.2, -0.35])
-    ours = single(boulder()).edge_energy(*single((hip, foot, K)))
+    ours = to_single(boulder()).edge_energy(*to_single((hip, foot, K)))
     assert ours.dtype == jnp.float32 and ours == approx(boulder().edge_energy(hip, foot, K), rel=1e-4)

@@ -29,7 +29,7 @@ def solve():
 
 @pytest.fixture(scope="module")
 def leaves(solve):
-    return enumerate_leaves(toys.mixed()[0], solve)
+    return enumerate_leaves(toys.mixed_problem()[0], solve)
 
 
 def test_a_dive_solves_one_node_a_level():
@@ -38,13 +38,13 @@ def test_a_dive_solves_one_node_a_level():
         values = dict.fromkeys(node.parameters, 0.0) | {"E": 9e8, "c": 0.3, "s": 1.9}
         return SimpleNamespace(misfit=0.0, values=values, calls=inversion.outcome.Calls(1, 0, 0), minima=(0.0,))
 
-    tree = inversion.branch_and_bound(toys.mixed()[0], solve)
+    tree = inversion.branch_and_bound(toys.mixed_problem()[0], solve)
     assert tree.nodes_visited == 4 and tree.bound_gap == 0.0
     assert tree.incumbent.assignment == {"E": 1e9, "c": 0.2, "s": 2.0}
     assert [node.status for node in tree.nodes] == ["branched", "branched", "branched", "leaf"]
 
 
-def told(misfits, searches=1):
+def solver_of(misfits, searches=1):
     """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere, after so many searches."""
 
     def solve(node, guess):
@@ -58,8 +58,8 @@ def told(misfits, searches=1):
 
 
 def test_what_is_left_unsolved_is_a_gap():
-    problem = toys.mixed()[0].hold({"s": 1.0})
-    solve = told({(): 1.0, (1e8,): 1.0, (1e8, 0.2): 5.0})
+    problem = toys.mixed_problem()[0].hold({"s": 1.0})
+    solve = solver_of({(): 1.0, (1e8,): 1.0, (1e8, 0.2): 5.0})
     tree = inversion.branch_and_bound(problem, solve, order=("E", "c"), max_nodes=3)
     assert tree.incumbent.misfit == 5.0 and tree.bound_gap == 4.0
     assert not tree.is_closed and tree.verdict == "not closed: a gap of 4 of misfit"
@@ -67,8 +67,10 @@ def test_what_is_left_unsolved_is_a_gap():
 
 def test_a_disproved_bound_drops_nothing():
     """Both bounds above the leaf of 2 are wrong: its siblings, of 1 and 4, and what is beside it are solved too."""
-    solve = told({(): 2.5, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 3.5, (1e8, 0.2): 2.0, (1e8, 0.6): 1.0}, searches=40)
-    problem = toys.mixed()[0].hold({"s": 1.0})
+    solve = solver_of(
+        {(): 2.5, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 3.5, (1e8, 0.2): 2.0, (1e8, 0.6): 1.0}, searches=40
+    )
+    problem = toys.mixed_problem()[0].hold({"s": 1.0})
     tree = inversion.branch_and_bound(problem, solve, order=("E", "c"))
     assert tree.incumbent.misfit == 1.0 and tree.violations == 1 and tree.worst_violation == 1.0
     assert [node.bound for node in tree.nodes[:2]] == [-np.inf, -np.inf] and len(tree.leaves) == 3
@@ -80,8 +82,8 @@ def test_a_disproved_bound_drops_nothing():
 
 def test_the_last_bound_that_stands_counts():
     """The root's bound of 1 stands, and that of 3 below it does not."""
-    solve = told({(): 1.0, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 1.5, (1e8, 0.2): 2.0, (1e8, 0.6): 1.8})
-    tree = inversion.branch_and_bound(toys.mixed()[0].hold({"s": 1.0}), solve, order=("E", "c"))
+    solve = solver_of({(): 1.0, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 1.5, (1e8, 0.2): 2.0, (1e8, 0.6): 1.8})
+    tree = inversion.branch_and_bound(toys.mixed_problem()[0].hold({"s": 1.0}), solve, order=("E", "c"))
     assert tree.nodes[1].bound == 1.0 and tree.nodes[1].label == "heuristic" and tree.incumbent.misfit == 1.8
     assert tree.bound({"E": 1e8, "c": 1.0}) == 4.0 and tree.is_closed
 
@@ -90,35 +92,35 @@ TOLD = {(): 1.0, (1e8,): 1.0, (1e7,): 3.0, (1e9,): 2.5, (1e8, 0.2): 2.0, (1e8, 0
 
 
 def test_bounds_are_probable_by_the_number_of_searches():
-    problem = toys.mixed()[0].hold({"s": 1.0})
-    tree = inversion.branch_and_bound(problem, told(TOLD, searches=40), order=("E", "c"))
+    problem = toys.mixed_problem()[0].hold({"s": 1.0})
+    tree = inversion.branch_and_bound(problem, solver_of(TOLD, searches=40), order=("E", "c"))
     one = 1.0 - 38 / 40  # 40 searches found one minimum
     assert all(node.label == "probable" and node.missed == pytest.approx(one) for node in tree.nodes)
     # It rests on its three leaves, and on the bounds of 1e7 and 1e9, whose six leaves were not solved.
     assert tree.dropped == {"proved": 0, "probable": 6, "heuristic": 0} and len(tree.leaves) == 3
     assert tree.missed == pytest.approx(5 * one) and "probable bounds: a lower minimum was missed" in tree.verdict
-    few = inversion.branch_and_bound(problem, told(TOLD, searches=2), order=("E", "c"))
+    few = inversion.branch_and_bound(problem, solver_of(TOLD, searches=2), order=("E", "c"))
     assert few.label == "heuristic" and "heuristic" in few.verdict and few.nodes[0].label == "heuristic"
 
 
 def test_violated_bounds_are_not_called_probable():
-    problem = toys.mixed()[0].hold({"s": 1.0})
-    told_wrong = told(TOLD | {(1e8, 0.2): 0.5}, searches=40)
+    problem = toys.mixed_problem()[0].hold({"s": 1.0})
+    told_wrong = solver_of(TOLD | {(1e8, 0.2): 0.5}, searches=40)
     tree = inversion.branch_and_bound(problem, told_wrong, order=("E", "c"))
     assert [node.label for node in tree.nodes[:3]] == ["heuristic", "heuristic", "probable"]
     assert tree.violations == 1 and tree.label == "heuristic"
 
 
 def test_a_blend_of_named_choices_is_heuristic():
-    problem = toys.mixed()[0].hold({"s": 1.0})
+    problem = toys.mixed_problem()[0].hold({"s": 1.0})
     named = Discrete((1e7, 1e8, 1e9), relaxed=Log, labels=("dust", "sand", "ice"))
     problem = Problem(problem.parameters | {"E": named}, problem.predict, problem.data).hold({"s": 1.0})
-    tree = inversion.branch_and_bound(problem, told(TOLD, searches=40), order=("E", "c"))
+    tree = inversion.branch_and_bound(problem, solver_of(TOLD, searches=40), order=("E", "c"))
     assert [node.label for node in tree.nodes[:2]] == ["heuristic", "probable"]
 
 
 def test_a_tree_is_closed_within_its_tolerance(solve):
-    tree = inversion.branch_and_bound(toys.mixed()[0], solve, tolerance=1e3)
+    tree = inversion.branch_and_bound(toys.mixed_problem()[0], solve, tolerance=1e3)
     assert tree.is_closed and tree.bound_gap <= 1e3
 
 
@@ -127,7 +129,7 @@ def test_a_tree_without_a_valid_leaf_is_not_closed():
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
         return SimpleNamespace(misfit=np.inf, values=values, calls=inversion.outcome.Calls(1, 0, 1), minima=())
 
-    tree = inversion.branch_and_bound(toys.mixed()[0].hold({"E": 1e8, "s": 1.0}), solve)
+    tree = inversion.branch_and_bound(toys.mixed_problem()[0].hold({"E": 1e8, "s": 1.0}), solve)
     assert tree.incumbent is None and tree.bound_gap == np.inf and not tree.is_closed
 
 
@@ -138,7 +140,7 @@ def test_finished_nodes_are_not_solved_again(solve, tmp_path):
         solved.append(problem.free)
         return solve(problem, guess)
 
-    problem, _ = toys.mixed()
+    problem, _ = toys.mixed_problem()
     run = functools.partial(inversion.branch_and_bound, problem, counting)
     first = run(checkpoint=Checkpoint(tmp_path, "model 1"))
     count = len(solved)
@@ -155,7 +157,7 @@ def test_a_relaxed_node_without_a_valid_simulation_hides_no_leaf(key):
         listed = jnp.min(jnp.abs(p["c"] - jnp.array([0.2, 0.6, 1.0]))) < 1e-12
         return toys.mixture(p)[0], listed
 
-    problem, truth = toys.mixed(predict)
+    problem, truth = toys.mixed_problem(predict)
     problem = problem.hold({"E": 1e8, "s": 2.0})
 
     def solve(node, guess):
@@ -170,7 +172,7 @@ def test_evolution_solves_the_nodes_as_in_the_paper(leaves):
     def solve(node, guess):
         return evolve(node, 0, population=20, stall=15)
 
-    problem, truth = toys.mixed()
+    problem, truth = toys.mixed_problem()
     tree = inversion.branch_and_bound(problem.hold({"E": 1e8, "s": 2.0}), solve)
     assert tree.incumbent.assignment == {"c": truth["c"]}
     assert tree.agrees(
@@ -181,7 +183,7 @@ def test_evolution_solves_the_nodes_as_in_the_paper(leaves):
 
 def test_branch_and_bound_refuses(solve):
     with pytest.raises(ValueError, match="order"):
-        inversion.branch_and_bound(toys.mixed()[0], solve, order=("E",))
+        inversion.branch_and_bound(toys.mixed_problem()[0], solve, order=("E",))
 
 
 def test_evolution_with_its_own_objective_and_failures():

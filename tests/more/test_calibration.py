@@ -10,13 +10,13 @@ import pytest
 
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.report import calibrated
+from experiments.agilkia.report import describe_calibration
 from experiments.agilkia.scenario import problem
 from experiments.foot import calibrate, calibration, footpads
-from experiments.foot.calibration import Calibration, fitted, read, unseen
-from experiments.foot.footpads import Throw, judged, throws
+from experiments.foot.calibration import Calibration, cross_validate, fit_factors, read
+from experiments.foot.footpads import Throw, summarise, throws
 from experiments.foot.soils import DENSITIES, DIAMETERS, FRICTIONS, MODULI, THICKNESSES, design, ground_of
-from experiments.foot.thrown import law_fall
+from experiments.foot.throws import law_fall
 from inversion import Gaussian
 
 SOILS = design(33, 0)
@@ -25,7 +25,7 @@ MIDDLE = {"thickness": 0.4, "grain_diameter": 1e-3, "grain_density": 1500.0, "gr
 
 
 @pytest.fixture(scope="module")
-def known() -> Calibration:
+def table_calibration() -> Calibration:
     points = np.array(SOILS)
     return Calibration(0.2, 5.0, 0.3, points.min(axis=0), points.max(axis=0))
 
@@ -62,10 +62,10 @@ def test_factors_on_the_law_are_found_again(factors):
         scaled = replace(ground, bearing_factor=jnp.asarray(factors[0]), inertia_factor=jnp.asarray(factors[1]))
         way, speed = law_fall(1.0, 1022.0, scaled)
         path = {"time": way, "penetration": way - 1e-3, "speed": speed, "thickness": soil.thickness}
-        rows.append(judged(Throw("", soil), path | {"unrest": 0.0, "steps": 1}, until=0.3))
+        rows.append(summarise(Throw("", soil), path | {"unrest": 0.0, "steps": 1}, until=0.3))
     taken, work = calibrate.columns(rows)
-    np.testing.assert_allclose(fitted(taken, work), factors, rtol=0.05)
-    assert np.abs(unseen(taken, work)).max() < 0.1
+    np.testing.assert_allclose(fit_factors(taken, work), factors, rtol=0.05)
+    assert np.abs(cross_validate(taken, work)).max() < 0.1
     if factors == (1.0, 1.0):
         np.testing.assert_allclose(work.sum(axis=1), taken, rtol=1e-3)
 
@@ -76,17 +76,20 @@ def test_what_is_unseen_had_no_part_in_the_fit():
         np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.0]]),
     )
     # The first three are bearing, inertia and viscosity as they are; the last is ten times that.
-    assert unseen(taken, work)[3] == pytest.approx(np.log(10.0), abs=1e-6)
-    np.testing.assert_allclose(fitted(taken[:3], work[:3]), [1.0, 1.0], rtol=1e-6)
+    assert cross_validate(taken, work)[3] == pytest.approx(np.log(10.0), abs=1e-6)
+    np.testing.assert_allclose(fit_factors(taken[:3], work[:3]), [1.0, 1.0], rtol=1e-6)
 
 
-def test_what_was_not_calibrated_is_named(known):
-    assert known.outside(MIDDLE) == []
-    assert known.outside(MIDDLE | {"thickness": 0.9, "grain_diameter": 0.1}) == ["thickness", "grain_diameter"]
+def test_what_was_not_calibrated_is_named(table_calibration):
+    assert table_calibration.list_uncalibrated(MIDDLE) == []
+    assert table_calibration.list_uncalibrated(MIDDLE | {"thickness": 0.9, "grain_diameter": 0.1}) == [
+        "thickness",
+        "grain_diameter",
+    ]
 
 
-def test_the_factors_have_derivatives(known):
-    f = lambda error: jnp.stack([*known.factors(error).values()])  # noqa: E731
+def test_the_factors_have_derivatives(table_calibration):
+    f = lambda error: jnp.stack([*table_calibration.factors(error).values()])  # noqa: E731
     np.testing.assert_allclose(f(jnp.array(0.5)), np.array([0.2, 5.0]) * np.exp(0.5), rtol=1e-12)
     np.testing.assert_allclose(jax.jacfwd(f)(jnp.array(0.5)), f(jnp.array(0.5)), rtol=1e-12)
 
@@ -95,9 +98,9 @@ def test_the_shipped_table_is_what_it_says():
     """Its factors and their error follow from its rows."""
     table, known = json.loads(calibration.TABLE.read_text()), read()
     taken, work = np.array(table["lost_J_m2"]), np.array(table["work_of_the_law_J_m2"])
-    np.testing.assert_allclose([known.bearing, known.inertia], fitted(taken, work), rtol=1e-3)
+    np.testing.assert_allclose([known.bearing, known.inertia], fit_factors(taken, work), rtol=1e-3)
     parts = {k: v for k, v in table["sigma"].items() if k not in ("beds", "total")}
-    assert parts["soil"] == pytest.approx(np.sqrt(np.mean(unseen(taken, work) ** 2)), rel=1e-3)
+    assert parts["soil"] == pytest.approx(np.sqrt(np.mean(cross_validate(taken, work) ** 2)), rel=1e-3)
     assert float(known.sigma) == pytest.approx(np.linalg.norm([*parts.values()]))
     assert {*parts} == {"soil", "surface", "speed", "load", "width", "diameter"}
     assert len(table["points"]) == len(taken) >= 32 and table["footpads"]["drum_m"] == footpads.WIDTH
@@ -124,9 +127,9 @@ def test_a_file_that_is_no_table_says_so(tmp_path, change, says):
         read(tmp_path / "nothing.json")
 
 
-def test_its_error_is_one_more_unknown(known):
+def test_its_error_is_one_more_unknown(table_calibration):
     lander, data = read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")
-    plain, more = problem(lander, data), problem(lander, data, calibration=known)
+    plain, more = problem(lander, data), problem(lander, data, calibration=table_calibration)
     assert set(more.names) - set(plain.names) == {"law_error"}
     prior = more.parameters["law_error"]
     assert isinstance(prior, Gaussian) and prior.sigma == 0.3 and prior.mean == 0.0
@@ -134,7 +137,7 @@ def test_its_error_is_one_more_unknown(known):
     ground, plain_ground = (one.predict.build(p)[0].regolith for one in (more, plain))
     assert ground.bearing_factor == pytest.approx(0.2 * np.exp(0.2)) and plain_ground.bearing_factor == 1.0
     assert ground.inertia_factor == pytest.approx(5.0 * np.exp(0.2)) and plain_ground.inertia_factor == 1.0
-    says = calibrated(known, OPTIMUM | {"law_error": 0.2, "thickness": 0.8})
+    says = describe_calibration(table_calibration, OPTIMUM | {"law_error": 0.2, "thickness": 0.8})
     assert says["outside"] == ["thickness"] and says["sigma"] == pytest.approx(0.3)
 
 

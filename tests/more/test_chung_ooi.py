@@ -129,7 +129,7 @@ SPINS = (-12.0, -5.0, 5.0, 12.0)  # R ω in m/s, test 6
 
 
 @pytest.fixture(scope="module")
-def found():
+def all_impacts():
     """All impacts in one compiled call: last velocities and spin, depth, force, time; split by test."""
     small = wall(1e-5, 4000.0, 380e9, 0.23)
     cases = (
@@ -145,8 +145,8 @@ def found():
     return [[part[i:j] for part in parts] for i, j in zip([0, *ends], [*ends, None], strict=True)]
 
 
-def test_1_and_2_elastic_normal_impacts_are_those_of_hertz(found):
-    _, depth, force, time = found[0]
+def test_1_and_2_elastic_normal_impacts_are_those_of_hertz(all_impacts):
+    _, depth, force, time = all_impacts[0]
     # VALIDATION: at 1 m/s; depths go as v^(4/5), forces as v^(6/5), times as v^(-1/5).
     speeds = np.array([1.0, 20.0, 1.0, 0.2])
     scaled = [np.array([2.069916e-4] * 2 + [2.377710e-4] * 2) * speeds**0.8]
@@ -156,8 +156,8 @@ def test_1_and_2_elastic_normal_impacts_are_those_of_hertz(found):
         np.testing.assert_allclose(got, expected, rtol=1e-2)
 
 
-def test_3_the_restitution_asked_for_is_realised(found):
-    last = found[1][0]
+def test_3_the_restitution_asked_for_is_realised(all_impacts):
+    last = all_impacts[1][0]
     np.testing.assert_allclose(last[:, 1] / FOUR["into"], RESTITUTIONS, atol=5e-3)
 
 
@@ -173,13 +173,13 @@ def check(last, along, into, spin, case):
     np.testing.assert_allclose(
         (last[:, 2] * radius)[slides], (spin * radius + 2.5 * lost)[slides], atol=0.02 * 2.5 * bound.max()
     )
-    np.testing.assert_allclose(along - last[:, 0], alone(slip, into, case), atol=0.02 * bound.max())
+    np.testing.assert_allclose(along - last[:, 0], friction_loss(slip, into, case), atol=0.02 * bound.max())
     # Friction turns the ball by what it takes, whatever the law: angular momentum about the point of touch.
     kept = along + 0.4 * radius * spin
     np.testing.assert_allclose(last[:, 0] + 0.4 * radius * last[:, 2], kept, atol=1e-6 * np.abs(kept).max())
 
 
-def alone(slip, into, case, steps=4000):
+def friction_loss(slip, into, case, steps=4000):
     """What friction takes off the speed along the wall, m/s, by the equations of one contact in equal steps.
 
     δ'' = -F/m with Tsuji's damper, u' = -7/2 T/m; T' = k u while k = 8 G* √(R* δ) grows, T = k ξ, ξ' = u while it
@@ -204,21 +204,21 @@ def alone(slip, into, case, steps=4000):
     return taken
 
 
-def test_4_oblique_impacts_at_3_9_metres_a_second(found):
+def test_4_oblique_impacts_at_3_9_metres_a_second(all_impacts):
     """They slide throughout from 32.52 degrees on (rigid balls)."""
     onset = np.degrees(np.arctan(3.5 * FOUR["friction"] * (1 + FOUR["restitution"])))
     assert onset == pytest.approx(32.52, abs=5e-3)
-    check(found[2][0], 3.9 * np.sin(ANGLES), 3.9 * np.cos(ANGLES), 0 * ANGLES, FOUR)
+    check(all_impacts[2][0], 3.9 * np.sin(ANGLES), 3.9 * np.cos(ANGLES), 0 * ANGLES, FOUR)
 
 
-def test_5_oblique_impacts_with_one_normal_speed(found):
+def test_5_oblique_impacts_with_one_normal_speed(all_impacts):
     small = wall(1e-5, 4000.0, 380e9, 0.23)
-    check(found[3][0], np.array(ALONG), np.full(len(ALONG), 5.0), np.zeros(len(ALONG)), small)
+    check(all_impacts[3][0], np.array(ALONG), np.full(len(ALONG), 5.0), np.zeros(len(ALONG)), small)
 
 
-def test_6_normal_impacts_of_spinning_balls(found):
+def test_6_normal_impacts_of_spinning_balls(all_impacts):
     spin = np.array(SPINS) / FOUR["radius"]
-    check(found[4][0], 0 * spin, np.full(len(spin), 5.0), spin, FOUR)
+    check(all_impacts[4][0], 0 * spin, np.full(len(spin), 5.0), spin, FOUR)
 
 
 @pytest.mark.parametrize("mass, radius", [((1.0, 1.0), (0.1, 0.1)), ((1.0, 3.0), (0.1, 0.15))], ids=["7", "8"])

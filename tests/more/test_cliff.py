@@ -10,16 +10,16 @@ from scipy.spatial import cKDTree
 from difsim import Courant
 from difsim.sph import CubicSpline
 from experiments.cliff import cohesive, collapse, inverse, pictures, profile, surface
-from experiments.cliff.measured import SURFACE, measured
+from experiments.cliff.measurements import SURFACE, load_measurements
 from experiments.cliff.run import CliffStudy
 from experiments.cliff.scene import HEIGHT, SPACING, WIDTH, Cliff, soil
 from experiments.harness import Found, write
-from experiments.variables import described, undescribed
+from experiments.variables import describe, find_undescribed
 
 
 @pytest.mark.parametrize("rows", [5, 38])
 def test_the_block_is_the_same_at_every_spacing(rows):
-    cliff = Cliff.of(rows)
+    cliff = Cliff.build(rows)
     model = cliff.model(soil())
     block = cliff.position[:, : cliff.grains]
     assert float(model.mass[: cliff.grains].sum()) == pytest.approx(2650.0 * WIDTH * HEIGHT)
@@ -39,27 +39,27 @@ def test_bad_input_says_so():
 
 
 def test_surface_of_a_lattice_and_its_derivative():
-    cliff = Cliff.of(6)
+    cliff = Cliff.build(6)
     area, grains = float(cliff.pitch.prod()), jnp.asarray(cliff.position[:, : cliff.grains])
     kernel = CubicSpline(2.5 * np.sqrt(area))
     x = np.array([0.0, 0.05, 0.1, 0.25])
 
     @eqx.filter_jit
-    def of(where):
+    def evaluate(where):
         return surface.heights(kernel, area, where, jnp.asarray(x), 1.2 * HEIGHT)
 
     # Half a spacing above the upper row, up to the wall; nothing past the block.
-    np.testing.assert_allclose(of(grains), [HEIGHT, HEIGHT, HEIGHT, 0.0], atol=0.01 * cliff.pitch[1])
+    np.testing.assert_allclose(evaluate(grains), [HEIGHT, HEIGHT, HEIGHT, 0.0], atol=0.01 * cliff.pitch[1])
     way = jnp.asarray(np.random.default_rng(0).standard_normal(grains.shape))
-    _, slope = jax.jvp(of, (grains,), (way,))
-    difference = (of(grains + 1e-7 * way) - of(grains - 1e-7 * way)) / 2e-7
+    _, slope = jax.jvp(evaluate, (grains,), (way,))
+    difference = (evaluate(grains + 1e-7 * way) - evaluate(grains - 1e-7 * way)) / 2e-7
     np.testing.assert_allclose(slope, difference, rtol=1e-5, atol=1e-7)
-    lifted = jax.jvp(of, (grains,), (jnp.zeros_like(grains).at[1].set(1.0),))[1]
+    lifted = jax.jvp(evaluate, (grains,), (jnp.zeros_like(grains).at[1].set(1.0),))[1]
     np.testing.assert_allclose(lifted, [1.0, 1.0, 1.0, 0.0], rtol=0.02)
 
 
 def test_what_is_scattered_how_far_it_reaches_and_what_moved():
-    start = Cliff.of(6).position[:, :72]
+    start = Cliff.build(6).position[:, :72]
     pitch = HEIGHT / 6
     end = start.copy()
     end[:, -1] += 5 * pitch
@@ -68,31 +68,31 @@ def test_what_is_scattered_how_far_it_reaches_and_what_moved():
     assert surface.reach(x, 1 - x, 0.25) == pytest.approx(0.75)
     assert surface.reach(x, 1 - x, -1.0) == 1.0 and np.isnan(surface.reach(x, 0 * x, 0.5))
     # Moved by a tenth of the height above the floor: 2 mm at 2 cm.
-    columns, border = surface.at_rest(start, start + np.stack([0.1 * start[1], 0 * start[1]]), 2e-3)
+    columns, border = surface.surface_at_rest(start, start + np.stack([0.1 * start[1], 0 * start[1]]), 2e-3)
     np.testing.assert_allclose(border, 0.02, rtol=1e-9)
     assert len(columns) == 12
-    assert surface.at_rest(start, start, 2e-3)[1] == pytest.approx(HEIGHT - 0.5 * pitch)
+    assert surface.surface_at_rest(start, start, 2e-3)[1] == pytest.approx(HEIGHT - 0.5 * pitch)
     assert collapse.slope(x, 1 - x, 0.2, 0.8) == pytest.approx(45.0)
 
 
 def test_measured_points_with_and_without_the_files(tmp_path, monkeypatch):
     monkeypatch.delenv("DIFSIM_DATA", raising=False)
-    few = measured()
+    few = load_measurements()
     assert not few.whole and "not under DIFSIM_DATA" in few.source and len(few.surface) == len(SURFACE)
     (tmp_path / "Bui2008").mkdir()
     for name in ("surface", "failure"):
         (tmp_path / "Bui2008" / f"bui2008_{name}.csv").write_text("0.1,0.05\n0.2,0.04\n0.3,0.01\n")
     monkeypatch.setenv("DIFSIM_DATA", str(tmp_path))
-    assert measured().whole and measured().surface.shape == (3, 2)
+    assert load_measurements().whole and load_measurements().surface.shape == (3, 2)
 
 
 def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
     monkeypatch.delenv("DIFSIM_DATA", raising=False)
     result = collapse.collapse(5, None, tmp_path, end=0.1)
-    known = measured()
+    known = load_measurements()
     found = collapse.judge(result, known)
     assert result.sizes == {"time": 5, "axis": 2, "particle": 50, "x": 301, "column": 10}
-    assert undescribed(described(result)) == []
+    assert find_undescribed(describe(result)) == []
     # It falls: the gate's side sinks, the wall's stays; energy is lost and none is made (elastic oscillations of
     # the first load are within a thousandth of what it falls by).
     last = result["surface"].values[-1]
@@ -113,20 +113,20 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
 
 
 def test_what_is_torn_off():
-    block = Cliff.of(6).position[:, :72]
+    block = Cliff.build(6).position[:, :72]
     spacing = HEIGHT / 6
-    assert cohesive.torn(block, spacing) == 0
+    assert cohesive.torn_share(block, spacing) == 0
     apart = block + np.where(block[0] > 0.9 * WIDTH, 1.0, 0.0)[None] * np.array([[spacing], [0.0]])
-    assert cohesive.torn(apart, spacing) == pytest.approx(1 / 12)
+    assert cohesive.torn_share(apart, spacing) == pytest.approx(1 / 12)
 
 
 def test_slopes_see_through_what_is_small():
-    def rough(x):
+    def add_roughness(x):
         return jnp.stack([x[0] ** 2 + 1e-3 * jnp.sin(1e6 * x[1]), 3.0 * x[1]])
 
-    smooth = inverse.slopes(rough, np.array([0.5, 2.0]))
+    smooth = inverse.slopes(add_roughness, np.array([0.5, 2.0]))
     at = jnp.array([2.0, 1.0])  # from 1 the second goes down to 0 only
-    np.testing.assert_array_equal(smooth(at), rough(at))
+    np.testing.assert_array_equal(smooth(at), add_roughness(at))
     np.testing.assert_allclose(jax.jit(jax.jacfwd(smooth))(at), [[4.0, 0.0], [0.0, 3.0]], atol=1e-3)
 
 
@@ -153,4 +153,4 @@ def test_a_profile_finds_the_friction_and_its_interval(monkeypatch):
     )
     monkeypatch.delenv("DIFSIM_DATA", raising=False)  # the digitised points may be at hand
     with pytest.raises(ValueError, match="needs the measured surface"):
-        profile.explain(None, 8, measured())
+        profile.explain(None, 8, load_measurements())

@@ -43,7 +43,7 @@ DT = 4e-6
 
 
 @eqx.filter_jit
-def stepped(model, progress, steps):
+def take_steps(model, progress, steps):
     """After some steps with the list of the first."""
     near, dt = progress.neighbours, jnp.asarray(DT)
     return jax.lax.fori_loop(0, steps, lambda _, m: model.step(m, near, dt), progress.motion).state
@@ -72,7 +72,7 @@ def at_time(run, i):
     return jax.tree.map(lambda x: jnp.asarray(x[i]), run.states)
 
 
-def at(**changes):
+def make_state(**changes):
     good = {"x": (0.0, 0.0, 1.0), "v": (0.0, 0.0, 0.0)}
     return (flying(**good | changes),)
 
@@ -82,12 +82,12 @@ def test_rebound_by_restitution_forward_and_by_differences():
 
     @jax.jit
     def end(e):
-        def ended(e):
+        def finish(e):
             model = eqx.tree_at(lambda m: m.law.restitution, AMONG, e)
-            clump = stepped(model, progress, 150).clumps[0]
+            clump = take_steps(model, progress, 150).clumps[0]
             return jnp.concatenate([clump.velocity, clump.spin])
 
-        return jax.jvp(ended, (e,), (jnp.ones_like(e),))
+        return jax.jvp(finish, (e,), (jnp.ones_like(e),))
 
     e, h = jnp.asarray(0.6), 1e-5
     slope = end(e)[1]

@@ -8,7 +8,7 @@ import pytest
 from difsim.shape import Box
 from experiments.cobbles.cameras import SCENARIOS, scenario
 from experiments.cobbles.design import paper_design
-from experiments.cobbles.design_model import APART, Place, crowding, on_surface, placed
+from experiments.cobbles.design_model import APART, Place, build_setup, crowding_penalty, surface_point
 from experiments.cobbles.through import setup
 from tests.collision_toy import RADIUS, ball
 
@@ -27,7 +27,7 @@ def place():
 
 
 def test_the_papers_cameras_come_back_from_their_design(place, start):
-    rig = jax.jit(placed)(place, start).view.rig
+    rig = jax.jit(build_setup)(place, start).view.rig
     np.testing.assert_allclose(rig.rotation, scenario(3).rotation, atol=1e-12)
     np.testing.assert_allclose(jax.vmap(lambda c: c.position)(rig), [p for p, _ in SCENARIOS[3]], atol=1e-12)
 
@@ -35,7 +35,7 @@ def test_the_papers_cameras_come_back_from_their_design(place, start):
 def test_markers_are_on_the_surface_and_move_along_it():
     half = np.array([0.03, 0.05, 0.04])
     box = Box(half)
-    there = jax.jit(jax.value_and_grad(lambda d, axis: on_surface(box, 0.08, d) @ axis))
+    there = jax.jit(jax.value_and_grad(lambda d, axis: surface_point(box, 0.08, d) @ axis))
     for d in np.array([(1.0, 0.2, -0.3), (0.1, 2.0, 0.4), (0.3, 0.1, -0.9)]):
         k = int(np.argmax(np.abs(d) / half))  # the face that the ray meets: p = h d/|d_k|
         for axis in np.eye(3):
@@ -48,6 +48,6 @@ def test_markers_are_on_the_surface_and_move_along_it():
 def test_markers_on_one_another_are_pushed_apart():
     markers = np.zeros((2, 2, 3))
     markers[:, 1, 0] = (0.5 * APART, 2 * APART)
-    value, slope = jax.value_and_grad(crowding)(jnp.asarray(markers))
+    value, slope = jax.value_and_grad(crowding_penalty)(jnp.asarray(markers))
     assert float(value) == pytest.approx(0.25)
     assert slope[0, 1, 0] < 0 < slope[0, 0, 0] and not np.asarray(slope[1]).any()

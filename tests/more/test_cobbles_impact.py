@@ -10,7 +10,7 @@ from difsim.dynamics import CompliantPair, HardPair
 from difsim.rotation import Rotation
 from experiments.cobbles import impact
 from experiments.cobbles.cameras import SHIFT, scenario
-from experiments.cobbles.occlusion import in_the_way
+from experiments.cobbles.occlusion import is_occluded
 from experiments.cobbles.paper_estimation import MARKER_NOISE
 from experiments.cobbles.run import Cobbles
 from experiments.cobbles.through import setup
@@ -28,11 +28,11 @@ def test_the_unknowns_are_those_that_were_asked_for(rig):
     assert setup(ball(), rig, MARKERS).loose == ()
     known = setup(ball(), rig, MARKERS, ("calibration", "markers"))
     assert len(known.loose) == 2 * 13 + 12  # fx, fy, cx, cy, three of distortion, turn and shift; 4 markers
-    off = known.off(jnp.ones(len(known.loose)))
+    off = known.perturb(jnp.ones(len(known.loose)))
     np.testing.assert_allclose(off.rig.translation - rig.translation, SHIFT / np.sqrt(3))
     np.testing.assert_allclose(off.markers - MARKERS, MARKER_NOISE)
     np.testing.assert_array_equal(off.rig.size, rig.size)  # nobody is in doubt of the image's size
-    nominal = known.off(jnp.zeros(len(known.loose)))
+    nominal = known.perturb(jnp.zeros(len(known.loose)))
     assert jax.tree.all(jax.tree.map(lambda a, b: bool(jnp.all(a == b)), nominal, known.view))
 
 
@@ -63,7 +63,7 @@ def test_a_ball_hides_what_is_behind_it_and_nothing_else(rig):
     still = lambda r: RigidState(  # noqa: E731
         np.array([r]), np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, 3))
     )
-    found = jax.jit(in_the_way)(ball(), camera, jnp.asarray(places), still(np.zeros(3)), still(middle))
+    found = jax.jit(is_occluded)(ball(), camera, jnp.asarray(places), still(np.zeros(3)), still(middle))
     np.testing.assert_array_equal(found[0, 0], [True, True, False, False])
 
 

@@ -8,13 +8,13 @@ from scipy.spatial import ConvexHull
 from difsim.mesh import TriMesh
 from difsim.rotation import Rotation
 from experiments.cobbles import paper
-from experiments.cobbles.nominal import released
-from experiments.cobbles.stones import cobble, generated
+from experiments.cobbles.nominal import release
+from experiments.cobbles.stones import cobble, generate
 
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_the_generated_stone_is_the_papers_but_for_its_shape(seed):
-    stone = generated(seed)
+    stone = generate(seed)
     assert len(stone.vertices) == paper.VERTICES
     np.testing.assert_allclose(stone.centroid, 0.0, atol=1e-12)
     np.testing.assert_allclose(stone.inertia(paper.MASS / stone.volume), np.diag(paper.INERTIA), atol=1e-12)
@@ -25,8 +25,8 @@ def test_the_generated_stone_is_the_papers_but_for_its_shape(seed):
 
 
 def test_a_seed_is_a_stone():
-    np.testing.assert_array_equal(generated(3).vertices, generated(3).vertices)
-    assert np.abs(generated(3).vertices - generated(4).vertices).max() > 1e-3
+    np.testing.assert_array_equal(generate(3).vertices, generate(3).vertices)
+    assert np.abs(generate(3).vertices - generate(4).vertices).max() > 1e-3
 
 
 def _block(path, sides, turn=(1.0, 0.0, 0.0, 0.0)):
@@ -71,7 +71,7 @@ def test_the_papers_tables_agree_with_one_another():
 
 @pytest.mark.parametrize("inclination", paper.INCLINATIONS)
 def test_the_release_is_table_4(inclination):
-    state = released(inclination)
+    state = release(inclination)
     to_the_other = state.second.position - state.first.position
     for velocity, line in ((state.first.velocity, to_the_other), (state.second.velocity, -to_the_other)):
         assert float(jnp.linalg.norm(velocity)) == pytest.approx(paper.SPEED)

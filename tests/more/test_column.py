@@ -17,15 +17,15 @@ def test_a_cone_is_measured_as_one():
     z = top * (1 - share[0] ** (1 / 3))
     r = reach * (1 - z / top) * np.sqrt(share[1])
     place = np.stack([r * np.cos(2 * np.pi * share[2]) + 0.3, r * np.sin(2 * np.pi * share[2]), z])
-    heap = Heap.of(place, np.full(count, 0.5 * size), rings=200)
+    heap = Heap.measure(place, np.full(count, 0.5 * size), rings=200)
     assert heap.slope == pytest.approx(np.degrees(np.arctan(top / reach)), abs=0.3)
     assert heap.top == pytest.approx(top, rel=0.05)
     assert heap.front == pytest.approx(reach * (1 - 0.5 * size / top), abs=size)
     assert 0 < heap.beyond < 1e-3
     with pytest.raises(ValueError, match=r"past 0\.1 m: give more than 100 rings"):
-        Heap.of(place, np.full(count, 0.5 * size), rings=100)
+        Heap.measure(place, np.full(count, 0.5 * size), rings=100)
     with pytest.raises(ValueError, match="are no heap"):
-        Heap.of(place[:, :3], np.full(3, 0.5 * size))
+        Heap.measure(place[:, :3], np.full(3, 0.5 * size))
 
 
 def test_columns_have_one_volume_at_any_scale():

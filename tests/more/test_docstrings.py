@@ -17,7 +17,7 @@ DECIMAL = re.compile(r"(?<![\w.)\]}\"'{:*%/])\.\d")  # not of attributes, format
 LONGEST_NAME = 60
 
 
-def parsed(path):
+def parse(path):
     return ast.parse((ROOT / path).read_text(encoding="utf-8"))
 
 
@@ -34,12 +34,12 @@ def is_public(name):
     return not any(part.startswith("_") for part in name.split("."))
 
 
-def exported(path, tree):
+def exported_names(path, tree):
     """Names of public functions that users call: those of a package's `__init__`, and all of a single module."""
     package = (ROOT / path).parent
     if package.name == "difsim":
         return {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and is_public(node.name)}
-    inits = list(parsed(package.relative_to(ROOT) / "__init__.py").body)
+    inits = list(parse(package.relative_to(ROOT) / "__init__.py").body)
     return {
         alias.name
         for node in inits
@@ -70,8 +70,8 @@ def missing_sections(function, text):
 
 def faults(path):
     """One line for each fault of a file."""
-    tree, found = parsed(path), []
-    functions = exported(path, tree)
+    tree, found = parse(path), []
+    functions = exported_names(path, tree)
     for name, node, text in [("", tree, ast.get_docstring(tree)), *definitions(tree)]:
         where = f"{path}:{getattr(node, 'lineno', 1)} {name}"
         if text is None:
@@ -95,7 +95,7 @@ def texts(path):
 
 def long_names(path):
     """Names of tests with more than 60 characters."""
-    names = [name.split(".")[-1] for name, _, _ in definitions(parsed(path))]
+    names = [name.split(".")[-1] for name, _, _ in definitions(parse(path))]
     return [name for name in names if name.startswith("test_") and len(name) > LONGEST_NAME]
 
 

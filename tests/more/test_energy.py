@@ -16,7 +16,7 @@ from tests.helpers import approx
 RADIUS = 0.1  # m
 
 
-def resting(gravity, stiffness):
+def resting_ball(gravity, stiffness):
     """A ball of 1 kg and 10 cm that rests on its spring."""
     normal = NormalForce.from_restitution(0.5, Hooke(stiffness), 1e-6, mass=1.0)
     contact = SurfaceContact(Ball(RADIUS), normal, AtEffectivePoint(StickSlip(0.5, 0.5, 1e-3)))
@@ -29,8 +29,8 @@ def resting(gravity, stiffness):
 
 
 @eqx.filter_jit
-def rested(gravity, stiffness, until):
-    model, state = resting(gravity, stiffness)
+def rest(gravity, stiffness, until):
+    model, state = resting_ball(gravity, stiffness)
     solver = Adaptive(1e-8, 1e-8, max_steps=100_000)
     return simulate(model, state, jnp.stack([0.0, until]), solver=solver, throw=False)
 
@@ -43,7 +43,7 @@ def test_a_body_that_rests_on_its_spring_keeps_its_energy(gravity, stiffness, un
 
     It ended as ENERGY, with 3e-4 and 8e-4 of what is stored, and in the right place.
     """
-    found = rested(*(jnp.asarray(x) for x in (gravity, stiffness, until)))
+    found = rest(*(jnp.asarray(x) for x in (gravity, stiffness, until)))
     assert found.status == Status.OK
     assert found.last.body.position[2] == approx(RADIUS - gravity / stiffness, abs=1e-8)  # the solver's tolerance
     assert found.energy["elastic"][0] == approx(gravity**2 / (2 * stiffness), rel=1e-3)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from difsim.dem import Grains, HertzMindlin
-from difsim.particles.components import by_components
-from difsim.particles.entries import BLANK, Rows, by_rows, one_by_one, sort_entries
+from difsim.particles.components import split_components
+from difsim.particles.entries import BLANK, Rows, one_by_one, sort_entries, sum_rows
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
-from difsim.stepping.marching import initialise, stepped
+from difsim.stepping.marching import initialise, take_step
 from tests.helpers import close
 
 COUNT, WIDE, ENTRIES = 50, 2, 400
@@ -29,7 +29,7 @@ def lists():
         who[: ENTRIES // 3] = random.integers(COUNT - WIDE, COUNT, ENTRIES // 3)
         who = np.sort(who) if is_ordered else random.permutation(who)
         real = np.arange(ENTRIES) < 4 * ENTRIES // 5
-        rows = Rows.of(ENTRIES, (COUNT - WIDE, WIDE), is_ordered).with_room(who[real], 1.0)
+        rows = Rows.empty(ENTRIES, (COUNT - WIDE, WIDE), is_ordered).with_room(who[real], 1.0)
         who, real = jnp.asarray(np.where(real, who, 0), jnp.int32), jnp.asarray(real)
         order, begin, full = sort_entries(rows.groups, is_ordered, rows.ranks, who, real)
         assert rows.ranks[1].size > 2 * rows.ranks[0].size and not full
@@ -42,13 +42,13 @@ def test_each_particle_adds_up_its_own(lists):
     rows, real = zip(*lists, strict=True)
     other = {"a": (2, 3), "b": ()}
 
-    def given(shape, real):
+    def make_list(shape, real):
         return jnp.asarray(np.where(real, random.normal(size=(*shape, ENTRIES)), 0.0))
 
-    values = tuple({k: given(shape, np.asarray(mask)) for k, shape in other.items()} for mask in real)
+    values = tuple({k: make_list(shape, np.asarray(mask)) for k, shape in other.items()} for mask in real)
     before = {k: jnp.asarray(random.normal(size=(*shape, COUNT))) for k, shape in other.items()}
     for others in (None, before):
-        ways = (jax.jit(lambda rows, values, others, f=f: f(others, rows, values)) for f in (by_rows, one_by_one))
+        ways = (jax.jit(lambda rows, values, others, f=f: f(others, rows, values)) for f in (sum_rows, one_by_one))
         close(*(f(rows, values, others) for f in ways))
 
 
@@ -58,7 +58,7 @@ def test_a_row_that_is_too_short_is_seen(lists):
     assert sort_entries(rows.groups, True, short, rows.who, real)[2]
 
 
-def on_a_gpu(function, *arguments) -> str:
+def lower_for_gpu(function, *arguments) -> str:
     """The program for a GPU before XLA sees it, on any machine."""
     return jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda",)).as_text()
 
@@ -85,11 +85,11 @@ def test_a_step_has_no_scatter_on_a_gpu(particles):
 
     def step(friction, arrays):
         of = (lambda m: m.law.friction) if particles is grains else (lambda m: m.material.friction)
-        after = stepped(eqx.tree_at(of, model, friction), eqx.combine(arrays, static), jnp.asarray(1e-5))
+        after = take_step(eqx.tree_at(of, model, friction), eqx.combine(arrays, static), jnp.asarray(1e-5))
         return jnp.sum(after.motion.state.velocity**2)
 
     for way in (step, jax.grad(step)):
-        text = on_a_gpu(way, jnp.asarray(0.4), arrays)
+        text = lower_for_gpu(way, jnp.asarray(0.4), arrays)
         assert "stablehlo.gather" in text and "scatter" not in text
 
 
@@ -98,7 +98,7 @@ def test_a_list_from_a_cpu_is_made_again_on_a_gpu():
     model, state = grains()
     near = initialise(model, state).neighbours
     assert (near.pairs.ends[0].begin[0] == BLANK).all() and not near.is_stale(state.position)
-    text = on_a_gpu(
+    text = lower_for_gpu(
         lambda begin: replace(near.pairs.ends[0], begin=(begin,)).is_blank, near.pairs.ends[0].begin[0]
     )
     assert "compare EQ" in text
@@ -119,4 +119,4 @@ def test_components_are_those_of_a_vector():
     ways = [lambda f, x: jax.vmap(f, in_axes=(-1, None, 0), out_axes=-1)(x, table, k)]
     ways.append(lambda f, x: jax.jacfwd(lambda x: ways[0](f, x)[0])(x))
     for way in ways:
-        close(*(jax.jit(lambda x, f=f, way=way: way(f, x))(x) for f in (law, by_components(law))))
+        close(*(jax.jit(lambda x, f=f, way=way: way(f, x))(x) for f in (law, split_components(law))))

@@ -21,9 +21,9 @@ from experiments.cobbles.arcs import (
 )
 from experiments.cobbles.cameras import scenario
 from experiments.cobbles.first_guess import directions
-from experiments.cobbles.markers import chosen
+from experiments.cobbles.markers import choose
 from experiments.cobbles.montecarlo import ENDED
-from experiments.cobbles.nominal import released
+from experiments.cobbles.nominal import release
 from experiments.cobbles.paper import INCLINATION, INERTIA, MASS
 from experiments.cobbles.stones import cobble
 
@@ -57,7 +57,7 @@ def problem(body, rig):
 
 
 @pytest.fixture(scope="module")
-def fitted():
+def fitted_arc():
     return eqx.filter_jit(lambda problem, starts: fit_arc(problem, starts, jnp.array(5.0)))
 
 
@@ -106,9 +106,9 @@ def test_the_jacobian_is_that_of_the_residual(problem, robust):
 LINEARISED = eqx.filter_jit(lambda p, s: (p.linearise(s), jax.jacfwd(lambda s: p.evaluate(s).residual)(s)))
 
 
-def test_state_is_found_from_anywhere_in_the_box_despite_gaps(problem, fitted):
+def test_state_is_found_from_anywhere_in_the_box_despite_gaps(problem, fitted_arc):
     for seed in range(5):
-        fit = fitted(problem, starts(seed))
+        fit = fitted_arc(problem, starts(seed))
         assert int(fit.status) in ENDED and int(fit.starts) == 1
         np.testing.assert_allclose(fit.x, STATE, atol=1e-7)
     # What was not seen does not count, whatever stands there.
@@ -116,29 +116,29 @@ def test_state_is_found_from_anywhere_in_the_box_despite_gaps(problem, fitted):
     rubbish = eqx.tree_at(
         lambda p: p.tracks.pixels, problem, jnp.where(seen[..., None], problem.tracks.pixels, 1e6)
     )
-    np.testing.assert_array_equal(fitted(rubbish, starts(0)).x, fitted(problem, starts(0)).x)
+    np.testing.assert_array_equal(fitted_arc(rubbish, starts(0)).x, fitted_arc(problem, starts(0)).x)
 
 
-def test_the_covariance_is_that_of_the_estimates(problem, fitted):
+def test_the_covariance_is_that_of_the_estimates(problem, fitted_arc):
     rng, clean = np.random.default_rng(3), np.asarray(problem.tracks.pixels)
     found = []
     for seed in range(150):
         noisy = clean + 2.0 * rng.standard_normal(clean.shape)
-        fit = fitted(eqx.tree_at(lambda p: p.tracks.pixels, problem, jnp.asarray(noisy)), starts(seed))
+        fit = fitted_arc(eqx.tree_at(lambda p: p.tracks.pixels, problem, jnp.asarray(noisy)), starts(seed))
         error = np.asarray(fit.x) - STATE
         found.append(error @ np.linalg.solve(np.asarray(fit.covariance), error))
     # χ² of 12: the mean of 150 has a standard deviation of 0.4.
     assert abs(np.mean(found) - 12) < 1.6
 
 
-def test_tracks_that_no_motion_fits_are_not_passed_off_as_a_fit(problem, fitted):
+def test_tracks_that_no_motion_fits_are_not_passed_off_as_a_fit(problem, fitted_arc):
     shape = problem.tracks.pixels.shape
     wild = np.random.default_rng(4).uniform(0, 1000, shape)
-    fit = fitted(eqx.tree_at(lambda p: p.tracks.pixels, problem, jnp.asarray(wild)), starts(0))
+    fit = fitted_arc(eqx.tree_at(lambda p: p.tracks.pixels, problem, jnp.asarray(wild)), starts(0))
     assert float(fit.rms) > 5 and int(fit.starts) == 3
 
 
-def test_slipped_markers_hardly_move_a_robust_fit(problem, fitted):
+def test_slipped_markers_hardly_move_a_robust_fit(problem, fitted_arc):
     slipped = np.array(problem.tracks.pixels)
     slipped[2, 0, np.flatnonzero(problem.tracks.seen[2, 0])[0]] += 60.0
     errors = {}
@@ -146,7 +146,7 @@ def test_slipped_markers_hardly_move_a_robust_fit(problem, fitted):
         bad = eqx.tree_at(
             lambda p: (p.tracks.pixels, p.robust), problem, (jnp.asarray(slipped), jnp.array(robust))
         )
-        errors[robust] = np.linalg.norm(np.asarray(fitted(bad, starts(0)).x - STATE)[:3])
+        errors[robust] = np.linalg.norm(np.asarray(fitted_arc(bad, starts(0)).x - STATE)[:3])
     assert errors[3.0] < errors[np.inf] / 4
 
 
@@ -159,10 +159,10 @@ def test_distortion_is_taken_out_again(rig):
 
 
 def test_markers_are_apart_and_each_camera_sees_some(rig):
-    markers = chosen(cobble("generated", 5).mesh.vertices)
+    markers = choose(cobble("generated", 5).mesh.vertices)
     apart = np.linalg.norm(markers[:, None] - markers[None], axis=2) + np.eye(7)
     assert markers.shape == (7, 3) and apart.min() > 0.03
-    start = released(INCLINATION)
+    start = release(INCLINATION)
     paths = [jax.tree.map(lambda leaf: leaf[None], state) for state in (start.first, start.second)]
     seen = np.stack([jax.jit(visible_along)(rig, jnp.asarray(markers), path) for path in paths])
     assert seen.any(axis=3).all() and not seen.all(axis=3).any()  # never all seven: some are on the far side

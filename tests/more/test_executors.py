@@ -32,7 +32,7 @@ def bounce(case):
     return {"end": run.last.position, "status": run.status}
 
 
-def same(one, other):
+def have_equal_bytes(one, other):
     return all(np.asarray(x).tobytes() == np.asarray(y).tobytes() for x, y in zip(one, other, strict=True))
 
 
@@ -59,16 +59,18 @@ def test_an_executor_gives_the_bits_of_one_process(name, request, tmp_path):
     executor, alone = request.getfixturevalue(name), sweep(bounce, HEIGHTS, chunk=2)
     store = Checkpoint(tmp_path, "bounces")
     found = sweep(bounce, HEIGHTS, chunk=2, checkpoint=store, executor=executor)
-    assert same([found["end"], found["status"]], [alone["end"], alone["status"]])
-    assert same([map_batched(bounce, HEIGHTS, executor=executor)["end"]], [map_batched(bounce, HEIGHTS)["end"]])
+    assert have_equal_bytes([found["end"], found["status"]], [alone["end"], alone["status"]])
+    assert have_equal_bytes(
+        [map_batched(bounce, HEIGHTS, executor=executor)["end"]], [map_batched(bounce, HEIGHTS)["end"]]
+    )
     assert len(list(store.folder.glob("chunk-*.arrays"))) == 6
     problem, settings = toys.linear(), {"key": jax.random.PRNGKey(0), "effective_size": 2, "limit": 300}
     one, other = (
         sample(problem, method=Tempered(64, 4), executor=by, **settings).draws for by in (None, executor)
     )
-    assert same(one.values(), other.values())
-    runs = [PriorRuns.simulated(problem, jax.random.PRNGKey(1), 40, executor=by) for by in (None, executor)]
-    assert same(*(run.predictions.values() for run in runs)) and len(runs[0].statuses) == 40
+    assert have_equal_bytes(one.values(), other.values())
+    runs = [PriorRuns.simulate(problem, jax.random.PRNGKey(1), 40, executor=by) for by in (None, executor)]
+    assert have_equal_bytes(*(run.predictions.values() for run in runs)) and len(runs[0].statuses) == 40
 
 
 def test_a_function_is_one_object_in_a_process():

@@ -80,12 +80,12 @@ def test_the_time_of_the_start_in_a_field_that_turns(derivative, mode):
     by_end = (end(0.3, 4.0 + h) - end(0.3, 4.0 - h)) / (2 * h)
     np.testing.assert_allclose(by_start[:3], (1.13441, 0.75318, 0.11343), atol=1e-5)
 
-    def found(times):
+    def find(times):
         solution = simulate(TWINS, LAUNCH, times, **flight(), derivative=mode, integrals=moment)
         return jnp.append(solution.last.position, solution.integrals["moment"][-1])
 
     np.testing.assert_allclose(
-        jax.jit(derivative(found))(jnp.array([0.3, 4.0])), np.stack([by_start, by_end], 1), atol=1e-6
+        jax.jit(derivative(find))(jnp.array([0.3, 4.0])), np.stack([by_start, by_end], 1), atol=1e-6
     )
 
 

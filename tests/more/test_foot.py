@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from experiments.foot import grains, thrown
+from experiments.foot import grains, throws
 from experiments.foot.run import FootStudy, parts
 from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law, soil
 
 
 @pytest.mark.parametrize("dimension, area", [(2, 2 * RADIUS), (3, np.pi * RADIUS**2)])
 def test_the_sole_starts_where_nothing_touches_it(dimension, area):
-    foot = Foot.of(dimension, 0.02)
+    foot = Foot.build(dimension, 0.02)
     bed, footpad = foot.position[:, : foot.soil], foot.position[:, foot.soil + foot.box :]
     assert bed[-1].max() == pytest.approx(-0.01)
     assert footpad[-1].min() - bed[-1].max() == pytest.approx(SUPPORT * 0.02)
@@ -41,7 +41,7 @@ def test_the_law_solved_for_the_force_gives_the_speed_back():
 
 
 def test_what_the_force_is_made_of_is_found_again():
-    foot = Foot.of(2, 0.03)
+    foot = Foot.build(2, 0.03)
     z = np.linspace(0.0, 0.06, 30)
     made = {v: (z, foot.area * (2000.0 + 500.0 * z + 1.5 * float(LAW.bulk_density) * v**2)) for v in (0.5, 1.0)}
     found = parts(foot, made, 0.06)["sph"]
@@ -69,19 +69,19 @@ def test_bad_input_says_so(bad, says):
 
 def test_a_bed_of_too_few_grains_is_refused():
     with pytest.raises(ValueError, match="--spacing"):
-        Foot.of(2, 0.05)
+        Foot.build(2, 0.05)
     with pytest.raises(ValueError, match="--dimension"):
-        Foot.of(1, 0.02)
+        Foot.build(1, 0.02)
 
 
 def test_the_law_stops_a_disc_where_its_work_is_the_energy():
     load, speed = 510.0, 0.5
-    depth = thrown.law_depth(speed, load)
+    depth = throws.law_depth(speed, load)
     # Its force at this speed and at none bound the work.
     z = jnp.linspace(0.0, depth, 200)
     work = [np.trapezoid(law(z, v), z) for v in (0.0, speed)]
     assert work[0] < 0.5 * load * np.pi * RADIUS**2 * speed**2 < work[1]
-    assert thrown.law_depth(1.01 * speed, load) > depth > 0
+    assert throws.law_depth(1.01 * speed, load) > depth > 0
 
 
 def test_a_hit_is_over_where_the_soil_lets_go():
@@ -91,7 +91,7 @@ def test_a_hit_is_over_where_the_soil_lets_go():
     depth = np.cumsum(speed) * 1e-3 - 0.01
     table = {"penetration": depth, "speed": speed, "pressure": pressure}
     result = xr.Dataset({k: ("time", x) for k, x in table.items()}, coords={"time": time})
-    found = thrown.judge(result.assign_attrs(load_kg_m2=510.0, thrown_m_s=1.0))
+    found = throws.judge(result.assign_attrs(load_kg_m2=510.0, thrown_m_s=1.0))
     left = 1.0 - 19 * 10.0 / 510.0
     assert found["speed_left_by_the_hit"] == pytest.approx(left, abs=1e-3)
     rho_r = float(LAW.bulk_density) * RADIUS

@@ -27,7 +27,7 @@ def pendulum(angle, time):
 TAN, FRICTION, RESTITUTION, START, END, PLACE, VELOCITY = 0, 1, 2, 3, 4, slice(5, 8), slice(8, 11)
 
 
-def thrown(p, derivative=None):
+def throw(p, derivative=None):
     """Where a point is that starts on, or above, a slope that rises along x, and the solution."""
     one = jnp.ones_like(p[0])
     model = Bouncer(DOWN, Plane(jnp.zeros(3), jnp.stack([-p[TAN], 0.0 * one, one])), p[RESTITUTION], p[FRICTION])
@@ -37,9 +37,9 @@ def thrown(p, derivative=None):
 
 
 @eqx.filter_jit
-def by_all(p):
+def differentiate_by_all(p):
     """The place, its derivatives [3, 11] and the solution."""
-    by_p, (place, solution) = jax.jacfwd(lambda p: (lambda x, s: (x, (x, s)))(*thrown(p)), has_aux=True)(p)
+    by_p, (place, solution) = jax.jacfwd(lambda p: (lambda x, s: (x, (x, s)))(*throw(p)), has_aux=True)(p)
     return place, by_p, solution
 
 
@@ -78,7 +78,7 @@ def test_a_bead_in_a_bowl_is_a_pendulum():
 
 def test_a_slip_outlives_the_last_hop():
     """Dropped from 1 m onto level ground: whatever moves it sideways moves it for all 20 s."""
-    place, by_p, solution = by_all(numbers(0.0, (0.0, 0.0, 1.0), time=20.0))
+    place, by_p, solution = differentiate_by_all(numbers(0.0, (0.0, 0.0, 1.0), time=20.0))
     assert solution.ok and solution.last.phase == Phase.SLIDING
     np.testing.assert_allclose(place, 0.0, atol=1e-9)
     np.testing.assert_allclose(by_p[:2, VELOCITY], [[20, 0, 0], [0, 20, 0]], atol=1e-8)
@@ -90,7 +90,7 @@ def test_a_slip_outlives_the_top_of_a_slope(e):
     """Thrown at 0.5 m/s along the normal of a slope of tan 0.5, and up it so that it lands at its highest."""
     normal, up = axes(0.5)
     start = 0.5 * normal + 0.5 * up
-    place, by_p, solution = by_all(numbers(0.5, velocity=start, e=e))
+    place, by_p, solution = differentiate_by_all(numbers(0.5, velocity=start, e=e))
     pull = 0.5 / np.hypot(1, 0.5)
     assert solution.ok and solution.last.phase == Phase.SLIDING
     assert up @ place == approx(0.5 * 3 - 0.5 * pull * 9, abs=1e-9)
@@ -100,7 +100,7 @@ def test_a_slip_outlives_the_top_of_a_slope(e):
 
 
 def test_a_point_at_rest_on_a_frictionless_slope_slides():
-    place, by_p, solution = by_all(numbers(0.2, time=2.0))
+    place, by_p, solution = differentiate_by_all(numbers(0.2, time=2.0))
     assert solution.ok and solution.last.phase == Phase.SLIDING
     np.testing.assert_allclose(place, [-0.2 / 1.04 * 2, 0.0, -0.04 / 1.04 * 2], atol=1e-9)  # x = -0.3846 m
     _, up = axes(0.2)
@@ -116,7 +116,7 @@ def test_friction_that_is_too_small_lets_a_point_at_rest_slide():
     _, up = axes(0.5)
     cos, time = 1 / np.hypot(1, 0.5), 2.0
     pull = 0.5 * cos - 0.1 * cos
-    place, by_p, solution = by_all(numbers(0.5, friction=0.1, time=time))
+    place, by_p, solution = differentiate_by_all(numbers(0.5, friction=0.1, time=time))
     assert solution.ok and solution.last.phase == Phase.SLIDING
     assert up @ place == approx(-0.5 * pull * time**2, abs=1e-9)
     assert up @ by_p[:, START] == approx(pull * time, abs=1e-9)
@@ -129,7 +129,7 @@ def test_friction_begins_at_zero():
     _, up = axes(0.5)
     cos = 1 / np.hypot(1, 0.5)
     pull, speed, time = 0.5 * cos, 0.7, 3.0
-    _, by_p, solution = by_all(numbers(0.5, velocity=speed * up))
+    _, by_p, solution = differentiate_by_all(numbers(0.5, velocity=speed * up))
     top = speed / pull
     by_friction = -cos * (0.5 * top**2 + top * (time - top)) + 0.5 * cos * (time - top) ** 2
     assert solution.ok and up @ by_p[:, FRICTION] == approx(by_friction, abs=1e-8)
@@ -137,7 +137,7 @@ def test_friction_begins_at_zero():
 
 def test_a_perfect_bounce_repeats():
     """e = 1: after 2 √(2 h/g) it is back; and by e, as the height that the bounce changes."""
-    place, by_p, solution = by_all(numbers(0.0, (0.0, 0.0, 1.0), e=1.0, time=2 * np.sqrt(2)))
+    place, by_p, solution = differentiate_by_all(numbers(0.0, (0.0, 0.0, 1.0), e=1.0, time=2 * np.sqrt(2)))
     assert solution.ok and place[2] == approx(1.0, abs=1e-9)
     assert by_p[2, RESTITUTION] == approx(2.0, abs=1e-8)  # z = e v t - g t²/2 with v t = 2 h
 
@@ -146,7 +146,7 @@ def test_a_plastic_impact_has_its_derivative():
     """e = 0 onto a frictionless slope: what is left slides; a small e only delays it, to second order."""
     normal, up = axes(0.5)
     pull = 0.5 / np.hypot(1, 0.5)
-    place, by_p, solution = by_all(numbers(0.5, normal, e=0.0))
+    place, by_p, solution = differentiate_by_all(numbers(0.5, normal, e=0.0))
     assert solution.ok and up @ place == approx(-0.5 * pull * 9, abs=1e-9)
     np.testing.assert_allclose(by_p[:, RESTITUTION], 0.0, atol=1e-9)
     np.testing.assert_allclose(up @ by_p[:, PLACE] @ np.stack([up, normal], 1), [1, 0], atol=1e-9)

@@ -34,7 +34,7 @@ VELOCITIES = np.array([[0.6, SPEED, 0.0, 0.0], [0.0, 0, 0, 0], [-SPEED, 0, 0, 0]
 RUNNING = RigidState((77.98 * R, 0.0, 50 * R), (SPEED, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-def after(**laws):
+def end_with(**laws):
     model = Grains(SOIL, np.full(4, R), RHO, walls=(FLOOR,), clumps=(BALL,), **laws)
     state = eqx.tree_at(lambda s: s.velocity, model.at_rest(PLACES, (RUNNING,)), jnp.asarray(VELOCITIES))
     run = simulate(model, state, [0.0, 6e-4, 4e-3], solver=Courant(0.05))
@@ -42,7 +42,7 @@ def after(**laws):
 
 
 def test_each_contact_has_the_material_of_its_pair():
-    _, run, end = after(wall_laws=(FLOOR_LAW,), clump_laws=(STEEL,))
+    _, run, end = end_with(wall_laws=(FLOOR_LAW,), clump_laws=(STEEL,))
     assert run.status == Status.OK
     v = end.velocity
     np.testing.assert_allclose(v[2, 0] / SPEED, 0.9, atol=4e-3)

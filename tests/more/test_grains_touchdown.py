@@ -13,7 +13,7 @@ from difsim.beds.specification import Bed
 from difsim.beds.statistics import PackingStatistics
 from difsim.contact.friction import TangentialHistory
 from difsim.dem import Grains, HertzMindlin, legged
-from difsim.dem.contacts import remembered_by_pairs
+from difsim.dem.contacts import remap_pairs
 from difsim.dem.state import PADDING, GrainsState, PairMemory, WallMemory
 from difsim.particles.pairs import Pairs
 from difsim.shape import Complement, Cylinder, Plane
@@ -51,7 +51,7 @@ def coarse(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def known():
+def known_experiment():
     return experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_paper.toml"))
 
 
@@ -67,7 +67,7 @@ def test_each_foot_has_a_bed_with_its_contact_memory(bed):
         np.testing.assert_array_equal(at.memory.force, np.tile(kept, 3))
     # And so it comes to a run, whose list says who touches.
     listed = Pairs.allocate(state.position, radius, 0.0, 0.01)
-    told = remembered_by_pairs(state.pairs, listed)
+    told = remap_pairs(state.pairs, listed)
     touching = told.first != told.second
     np.testing.assert_array_equal(told.memory.force[:, touching], np.tile(kept[:, :1], 3))
     # Down to the floor in the middle of each bed, 5 cm into the rock's top between them, and in a wall.
@@ -76,8 +76,8 @@ def test_each_foot_has_a_bed_with_its_contact_memory(bed):
 
 
 @pytest.mark.parametrize("scenario", [0.0, 1.0])
-def test_the_boulder_has_its_edge_where_the_reduced_law_has_it(known, scenario):
-    model, _ = known.build({k: jnp.asarray(v) for k, v in (OPTIMUM | {"scenario": scenario}).items()})
+def test_the_boulder_has_its_edge_where_the_reduced_law_has_it(known_experiment, scenario):
+    model, _ = known_experiment.build({k: jnp.asarray(v) for k, v in (OPTIMUM | {"scenario": scenario}).items()})
     stone, edge = boulder(model, 0.02), np.asarray(model.boulder.edge_point)
     out = edge * [1, 1, 0] / np.linalg.norm(edge[:2])
     side = 1.0 if scenario == 0.0 else -1.0
@@ -90,11 +90,11 @@ def test_the_boulder_has_its_edge_where_the_reduced_law_has_it(known, scenario):
     assert float(stone.distance(jnp.asarray(edge * [1, 1, 0]))) == pytest.approx(0.02, abs=1e-6)
 
 
-def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known, coarse):
+def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known_experiment, coarse):
     lander = read_lander(DATA / "philae.toml")
-    scene = build(known, OPTIMUM, lander["sub_spheres"], bed, drum=False)
-    _, start = known.build({k: jnp.asarray(v) for k, v in OPTIMUM.items()})
-    centre, velocity, _ = scene.lander.whole(scene.state.clumps[0])
+    scene = build(known_experiment, OPTIMUM, lander["sub_spheres"], bed, drum=False)
+    _, start = known_experiment.build({k: jnp.asarray(v) for k, v in OPTIMUM.items()})
+    centre, velocity, _ = scene.lander.total_motion(scene.state.clumps[0])
     np.testing.assert_allclose(centre, start.body.position, atol=1e-12)
     np.testing.assert_allclose(velocity, start.body.velocity, atol=1e-12)
     sub_spheres = scene.lander.spheres(scene.state.clumps[0])
@@ -108,13 +108,13 @@ def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known, coarse)
     assert np.linalg.norm(landing - middles[:, None], axis=0).min() < 0.1
 
 
-def test_what_is_refused(bed, known, coarse, tmp_path):
+def test_what_is_refused(bed, known_experiment, coarse, tmp_path):
     sub_spheres = read_lander(DATA / "philae.toml")["sub_spheres"]
     with pytest.raises(ValueError, match="too narrow"):
-        build(known, OPTIMUM, sub_spheres, bed, drum=True)
+        build(known_experiment, OPTIMUM, sub_spheres, bed, drum=True)
     wide = eqx.tree_at(lambda b: b.grains.walls[1].sdf.radius, bed, jnp.asarray(1.1))
     with pytest.raises(ValueError, match="--bed drum"):
-        build(known, OPTIMUM, sub_spheres, wide, drum=False)
+        build(known_experiment, OPTIMUM, sub_spheres, wide, drum=False)
     with pytest.raises(ValueError, match="no --quick"):
         Agilkia(regolith="grains", quick=True, out=tmp_path).run()
     text = (DATA / "philae.toml").read_text().split("[sub_spheres]")[0]
@@ -127,11 +127,11 @@ def test_what_is_refused(bed, known, coarse, tmp_path):
 
 
 def test_the_seed_chooses_the_bed(monkeypatch, tmp_path):
-    def asked(*args):
+    def fail(*args):
         made = recipe(*args)
         raise LookupError(made.sizes.radii(made.count, made.seed).tolist())
 
-    monkeypatch.setattr(grains, "settled", asked)
+    monkeypatch.setattr(grains, "settle", fail)
     beds_of = []
     for seed in (3, 4, 3):
         with pytest.raises(LookupError) as told:
@@ -154,18 +154,18 @@ def posterior_file(path, **further):
 
 
 def test_draws_are_those_that_have_a_weight(tmp_path):
-    values = grains_draws.drawn(posterior_file(tmp_path / "result.nc"), 2, seed=0, place=PLACE)
+    values = grains_draws.pick_draws(posterior_file(tmp_path / "result.nc"), 2, seed=0, place=PLACE)
     assert {v["friction"] for v in values} == {0.2, 1.0} and values[0].keys() == OPTIMUM.keys()
     with pytest.raises(ValueError, match="calibrated law"):
-        grains_draws.drawn(posterior_file(tmp_path / "other.nc", law_error=0.0), 2, seed=0, place=PLACE)
+        grains_draws.pick_draws(posterior_file(tmp_path / "other.nc", law_error=0.0), 2, seed=0, place=PLACE)
     with pytest.raises(ValueError, match="of which 2 have a weight"):
-        grains_draws.drawn(tmp_path / "result.nc", 3, seed=0, place=PLACE)
+        grains_draws.pick_draws(tmp_path / "result.nc", 3, seed=0, place=PLACE)
     with pytest.raises(ValueError, match=r"is of another body: \{'body': '67P'\}"):
-        grains_draws.drawn(tmp_path / "result.nc", 2, seed=0, place=PLACE | {"body": "Bennu"})
+        grains_draws.pick_draws(tmp_path / "result.nc", 2, seed=0, place=PLACE | {"body": "Bennu"})
     (tmp_path / "bad.nc").write_bytes(b"no file")
     for name in ("none.nc", "bad.nc"):
         with pytest.raises(ValueError, match="has no posterior"):
-            grains_draws.drawn(tmp_path / name, 2, seed=0, place=PLACE)
+            grains_draws.pick_draws(tmp_path / name, 2, seed=0, place=PLACE)
 
 
 def test_draws_belong_to_grains_under_the_feet(tmp_path):
@@ -187,21 +187,21 @@ def test_grains_are_compared_with_what_the_laws_state():
     }
     laws, names = list(values), list(grains_draws.UNITS)
     table = xr.Dataset({n: (("law", "sample"), np.array(list(values.values()))) for n in names}, {"law": laws})
-    row = grains_draws.compared(table, {"rebound_speed": 0.4})["rebound_speed"]
+    row = grains_draws.compare(table, {"rebound_speed": 0.4})["rebound_speed"]
     assert row == {"off": -1.5, "sigma": 0.4, "within_data": 0.0, "covered": 0.5}
-    assert grains_draws.compared(table, {})["energy_left"]["within_data"] is None
+    assert grains_draws.compare(table, {})["energy_left"]["within_data"] is None
 
 
 def test_summary_of_draws_is_plain_and_grains_not_too_stiff(tmp_path, monkeypatch):
     """A run of hours ended in an error at its summary, which held a datum's sigma as an array."""
     row, moduli = dict.fromkeys(grains_draws.UNITS, 1.0), []
-    monkeypatch.setattr(grains_draws, "settled", lambda *given: moduli.append(float(given[-1].grain_modulus)))
+    monkeypatch.setattr(grains_draws, "settle", lambda *given: moduli.append(float(given[-1].grain_modulus)))
     for name, gives in (("build", None), ("run", None), ("series", None), ("of_grains", row), ("of_law", row)):
         monkeypatch.setattr(grains_draws, name, lambda *_, gives=gives, **more: gives)
     ends = {name: [row] * 2 for name in ("calibrated", "lower", "upper")}
     monkeypatch.setattr(grains_draws, "spans", lambda *_: ends)
     posterior_file(tmp_path / "result.nc", grain_modulus=1e9)
     data = read_observations(DATA / "philae_published.toml")
-    found = grains_draws.at_draws(read_lander(DATA / "philae.toml"), data, 0.05, 0, tmp_path, 2)
+    found = grains_draws.run_draws(read_lander(DATA / "philae.toml"), data, 0.05, 0, tmp_path, 2)
     assert json.loads(json.dumps(found.summary))["compared"]["rebound_speed"]["sigma"] > 0
     assert moduli == [grains_draws.STIFFEST] * 2

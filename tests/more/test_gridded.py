@@ -8,13 +8,13 @@ import pytest
 import trimesh
 
 from difsim.gravity import Ellipsoid, Gridded, PointMass, Uniform, error_map
-from difsim.gravity.sampling import above_surface, field_at, outside
+from difsim.gravity.sampling import field_at, is_outside, sample_above_surface
 from difsim.gravity.tables import near_table
 from difsim.mesh import TriMesh, surface_points
 from difsim.spline import GridSpline
 from difsim.units import G
 from tests.catalogue import rotation
-from tests.helpers import single
+from tests.helpers import to_single
 
 SEMI_AXES, CENTRE, AXES = np.array([1.0, 0.8, 0.6]), np.array([0.3, -0.2, 0.1]), rotation(6)
 
@@ -48,7 +48,7 @@ def table(half):
 
 def test_float32(fast):
     x = np.concatenate([CENTRE + r * directions(30) for r in (1.0, 1.42, 5.0)])
-    g = jax.vmap(single(fast).acceleration)(jnp.asarray(x, jnp.float32))
+    g = jax.vmap(to_single(fast).acceleration)(jnp.asarray(x, jnp.float32))
     assert g.dtype == jnp.float32
     exact = field_at(fast, x)[1]
     assert (np.linalg.norm(g - exact, axis=1) < 5e-5 * np.linalg.norm(exact, axis=1)).all()
@@ -61,9 +61,9 @@ def test_places_around_a_mesh():
     assert (radius >= 1 - 1e-12).all() and (radius < 1.02).all()
     assert (np.sum(normals * (places - CENTRE), axis=1) > 0).all()
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, rtol=1e-12)
-    raised = above_surface(mesh(), 100, 0.2)
-    assert len(raised) == 100 and outside(mesh(), raised).all()
-    assert not outside(mesh(), places - 0.01 * normals).any()
+    raised = sample_above_surface(mesh(), 100, 0.2)
+    assert len(raised) == 100 and is_outside(mesh(), raised).all()
+    assert not is_outside(mesh(), places - 0.01 * normals).any()
 
 
 def test_a_place_that_comes_near_another_part_is_left_out():
@@ -72,7 +72,7 @@ def test_a_place_that_comes_near_another_part_is_left_out():
     triangles = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 7], [4, 5, 6], [4, 6, 7]]
     body = trimesh.creation.extrude_triangulation(np.array(arm, float), np.array(triangles), 1.0)
     fork = TriMesh(np.asarray(body.vertices), np.asarray(body.faces))
-    raised = above_surface(fork, 4000, 0.2)
+    raised = sample_above_surface(fork, 4000, 0.2)
     gap = (raised[:, 0] > 0.5) & (raised[:, 0] < 1) & (raised[:, 1] > 0.5) & (raised[:, 1] < 0.8)
     inside = gap & (raised[:, 2] > 0) & (raised[:, 2] < 1)
     assert len(raised) > 1000 and not inside.any()
@@ -116,7 +116,7 @@ def test_error_of_the_acceleration(fast):
     assert surface["rms"] < 2e-3 and surface["worst"] < 1e-2
     assert surface["potential"].max() < surface["rms"]
     for height, worst in ((0.5, 1e-4), (1.0, 1e-5)):
-        assert error_map(fast, BODY, above_surface(mesh(), 500, height))["worst"] < worst
+        assert error_map(fast, BODY, sample_above_surface(mesh(), 500, height))["worst"] < worst
     for distance in (2.0, 5.0, 20.0, 1000.0):
         assert error_map(fast, BODY, CENTRE + distance * directions(500))["worst"] < 1e-5
 

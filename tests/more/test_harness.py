@@ -18,7 +18,7 @@ import xarray as xr
 import experiments
 from experiments.geometry import surface
 from experiments.harness import Found, Study, find_studies, write
-from experiments.variables import BODY, described, undescribed
+from experiments.variables import BODY, describe, find_undescribed
 from inversion.sweeps import compute_parts
 from tests.results import assert_described
 
@@ -94,7 +94,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ended(folder):
+def finished_commands(folder):
     """How the commands end with one more study, in a folder outside of the package: status, and all they say."""
     (folder / "studies" / "toy").mkdir(parents=True)
     (folder / "studies" / "toy" / "__init__.py").touch()
@@ -110,9 +110,9 @@ def ended(folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_a_study_is_added_by_its_folder_alone(ended, folder):
-    assert ended["help"][0] == 0 and "A stone that falls." in ended["help"][1]
-    assert ended["fall"][0] == 0, ended["fall"]
+def test_a_study_is_added_by_its_folder_alone(finished_commands, folder):
+    assert finished_commands["help"][0] == 0 and "A stone that falls." in finished_commands["help"][1]
+    assert finished_commands["fall"][0] == 0, finished_commands["fall"]
     out = folder / "results" / "toy" / "fall"
     assert {path.name for path in out.iterdir()} == {
         ".lock",
@@ -131,15 +131,15 @@ def test_a_study_is_added_by_its_folder_alone(ended, folder):
     assert matplotlib.image.imread(out / "fall.png").shape[:2] == (150, 300)  # in the style of all pictures
 
 
-def test_all_stages_write_into_folders_of_their_own(ended, folder):
-    assert ended["all"][0] == 0, ended["all"]
+def test_all_stages_write_into_folders_of_their_own(finished_commands, folder):
+    assert finished_commands["all"][0] == 0, finished_commands["all"]
     assert {path.name for path in (folder / "out").iterdir()} == {"fall", "rest"}
     assert json.loads((folder / "out" / "rest" / "summary.json").read_text())["time_s"] is None  # no NaN in JSON
     assert (folder / "out" / "fall" / "run.checkpoint").is_dir()
 
 
-def test_a_bad_option_is_one_line(ended):
-    status, said = ended["bad"]
+def test_a_bad_option_is_one_line(finished_commands):
+    status, said = finished_commands["bad"]
     assert status != 0 and "--height -1.0 m must be positive" in f"{said}{status}"
 
 
@@ -163,8 +163,8 @@ def test_every_stage_of_every_study_can_be_chosen():
         assert set(study.stages) | {"all"} == set(chosen) | {"all"}, name
 
 
-def test_a_report_is_one_file_that_says_all(ended, folder):
-    assert ended["fall"][0] == 0, ended["fall"]
+def test_a_report_is_one_file_that_says_all(finished_commands, folder):
+    assert finished_commands["fall"][0] == 0, finished_commands["fall"]
     text = (folder / "results" / "toy" / "fall" / "report.html").read_text()
     for said in (
         "<h2>How long?</h2>",
@@ -191,19 +191,19 @@ def test_vertices_of_a_body_and_its_spin_are_in_its_frame():
             "ground": (("vertex", "axis"), [[0.0, 1.0]], surface("faces")),
         }
     )
-    found = described(data, "inertial", frames={"spin": BODY})
+    found = describe(data, "inertial", frames={"spin": BODY})
     frames = {name: found[name].attrs["frame"] for name in data}
     assert frames == {"place": "inertial", "spin": BODY, "corners": BODY, "ground": "inertial"}
 
 
 def test_variables_say_what_they_are():
     bare = xr.Dataset({"place": (("time", "axis"), [[0.0, 1.0]]), "contacts": 3, "name": "x"})
-    assert undescribed(bare) == [
+    assert find_undescribed(bare) == [
         *("place has no long_name", "place has no units", "place has no frame"),
         *("contacts has no long_name", "contacts has no units", "name has no long_name"),
     ]
-    whole = described(bare, "inertial", {"place": "m"}, {"contacts": "number of contacts"})
-    assert undescribed(whole) == [] and "place has no units" in undescribed(described(bare, "inertial"))
+    whole = describe(bare, "inertial", {"place": "m"}, {"contacts": "number of contacts"})
+    assert find_undescribed(whole) == [] and "place has no units" in find_undescribed(describe(bare, "inertial"))
     assert whole["place"].attrs == {"long_name": "place", "units": "m", "frame": "inertial"}
     assert whole["contacts"].attrs == {"long_name": "number of contacts", "units": "1"}
 

@@ -23,12 +23,12 @@ def test_check_gradients_refuses_nan_and_wrong_derivatives():
         check_gradients(lambda x: jnp.sqrt(x @ x), jnp.zeros(3))
 
     @jax.custom_jvp
-    def wrong(x):
+    def spoil(x):
         return x**2
 
-    wrong.defjvp(lambda x, t: (wrong(x[0]), x[0] * t[0]))
+    spoil.defjvp(lambda x, t: (spoil(x[0]), x[0] * t[0]))
     with pytest.raises(AssertionError, match="finite differences"):
-        check_gradients(wrong, jnp.array(1.5))
+        check_gradients(spoil, jnp.array(1.5))
 
 
 def test_a_number_is_not_traced_again_and_has_a_gradient():

@@ -62,6 +62,6 @@ def test_rigid_hop_pivots_about_its_edge_without_slip():
 
 
 def test_at_rest_the_ground_carries_the_cube():
-    model, start = cube(hop.HERE), hop.at_rest()
+    model, start = cube(hop.HERE), hop.rest_state()
     rate = eqx.filter_jit(model.vector_field)(jnp.zeros(()), model.start(start)).body
     assert np.abs(rate.velocity).max() < 1e-4 * hop.HERE and np.abs(rate.spin).max() < 1e-9

@@ -56,7 +56,7 @@ def test_the_lowest_corners_are_those_that_touch():
         np.testing.assert_allclose(heights[1], heights[0], atol=1e-15)
 
 
-def over_an_edge(lever: float, spin: float = 0.0):
+def cube_on_edge(lever: float, spin: float = 0.0):
     """A cube on its edge, which is `lever` m beside its centre of mass and carries its weight; it tips over that
     edge with `spin` rad/s. Rolling resistance acts in full. Model, state, and the height of its centre."""
     gravity = scenes.GRAVITY["67p"]
@@ -71,13 +71,13 @@ def over_an_edge(lever: float, spin: float = 0.0):
 
 
 def test_a_cube_that_stands_still_is_in_contact_though_it_floats():
-    model, state, _ = over_an_edge(0.01)
+    model, state, _ = cube_on_edge(0.01)
     gap = model.contact.gap(model.surface, state.body.position, state.body.rotation.as_matrix())
     assert gap > 0 > model.approach(0.0, state).gap
 
 
 def test_posture_over_an_edge():
-    tilt, lever = observe.posture(*over_an_edge(0.03)[:2])
+    tilt, lever = observe.posture(*cube_on_edge(0.03)[:2])
     assert float(tilt) == pytest.approx(np.pi / 4 - np.arcsin(0.03 * np.sqrt(2) / scenes.EDGE), abs=1e-12)
     assert float(lever) == pytest.approx(0.03, rel=1e-6)
 
@@ -87,7 +87,7 @@ def test_what_the_papers_rolling_resistance_balances():
     length = float(scenes.Ground().rolling)
 
     def tipping(lever):
-        model, state, height = over_an_edge(lever, spin=-1e-5)
+        model, state, height = cube_on_edge(lever, spin=-1e-5)
         assert height == pytest.approx(scenes.EDGE / np.sqrt(2), rel=3e-3)
         return float(model.vector_field(0.0, state).body.spin[0])
 

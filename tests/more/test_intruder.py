@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from experiments.intruder.derivatives import _until
+from experiments.intruder.derivatives import _valid_until
 from experiments.intruder.run import IntruderStudy
 from experiments.intruder.scene import BASE
 
@@ -17,7 +17,7 @@ def test_a_derivative_is_right_until_it_first_parts():
         {"forward": (("time", "parameter"), forward), "difference": (("step", "time", "parameter"), other[None])},
         coords={"time": [0.1, 0.2, 0.3, 0.4], "parameter": [*BASE], "step": [1e-3]},
     )
-    assert list(_until(result, 1e-3).values()) == [0.2, 0.4, 0.0, 0.4]
+    assert list(_valid_until(result, 1e-3).values()) == [0.2, 0.4, 0.0, 0.4]
 
 
 @pytest.mark.parametrize(

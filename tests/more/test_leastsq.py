@@ -84,7 +84,7 @@ def test_one_compilation_serves_all_nodes_and_data(key):
         traces.append(1)
         return toys.mixture(p)
 
-    problem, _ = toys.mixed(predict)
+    problem, _ = toys.mixed_problem(predict)
     every = {"E": 1e9, "c": 0.2, "s": 1.0}
     inversion.fit(problem.hold(every), key=key, starts=8, keep=2)
     first = len(traces)
@@ -93,7 +93,7 @@ def test_one_compilation_serves_all_nodes_and_data(key):
         fit = inversion.fit(held, key=key, starts=8, keep=2, stops=inversion.Stops(target=1e-3))
         assert {k: fit.values[k] for k in assignment} == assignment
         assert set(fit.names) == set(held.free) == set(problem.names) - set(assignment)
-    other, _ = toys.mixed(predict)
+    other, _ = toys.mixed_problem(predict)
     other = Problem(other.parameters | {"h": Bounded(0.2, 0.9)}, predict, other.data)
     inversion.fit(other.relax(), key=key, starts=8, keep=2)
     assert len(traces) == first

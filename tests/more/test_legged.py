@@ -25,9 +25,9 @@ def philae(lander):
 def test_it_is_the_lander_it_was_made_of(lander, philae):
     assert float(philae.mass) == pytest.approx(96.3)
     turning = np.eye(3)
-    spins = [philae.whole(moving(philae, spin=w))[2] - np.array([0.0, 0.0, 5.17]) for w in turning]
+    spins = [philae.total_motion(moving(philae, spin=w))[2] - np.array([0.0, 0.0, 5.17]) for w in turning]
     np.testing.assert_allclose(spins, np.diag([21.6, 21.6, 31.7]), atol=1e-9)
-    centre, velocity, _ = philae.whole(moving(philae, (0.1, 0.2, 0.3)))
+    centre, velocity, _ = philae.total_motion(moving(philae, (0.1, 0.2, 0.3)))
     np.testing.assert_allclose(centre, 0.0, atol=1e-12)
     np.testing.assert_allclose(velocity, (0.1, 0.2, 0.3), atol=1e-12)
     spheres = philae.spheres(moving(philae))

@@ -14,14 +14,14 @@ from tests.mesh_files import (
     WRITERS,
     F,
     V,
-    drawn,
+    draw,
     holds,
     lines,
     prism,
-    refused,
+    refuse,
     triangles,
     with_loose_vertex,
-    written,
+    write,
 )
 
 
@@ -29,11 +29,11 @@ from tests.mesh_files import (
 def test_each_form_of_a_body_has_its_volume_and_inertia(tmp_path, kind):
     for seed in range(8):
         random = np.random.default_rng(seed)
-        body = drawn(random)
+        body = draw(random)
         if kind != "tables":  # see below
             body = with_loose_vertex(body, random)
         suffix, content = WRITERS[kind](body, random)
-        holds(written(tmp_path, content, suffix[1:]), body.volume, body.moments, rel=1e-6)
+        holds(write(tmp_path, content, suffix[1:]), body.volume, body.moments, rel=1e-6)
 
 
 @pytest.mark.parametrize("suffix", ["obj", "ply", "stl", "off"])
@@ -47,14 +47,14 @@ def test_a_file_of_trimesh_is_read(tmp_path, suffix):
 
 
 def test_load_refuses(tmp_path):
-    path = written(tmp_path, V + F)
+    path = write(tmp_path, V + F)
     with pytest.raises(ValueError, match='unit is \'mm\': give "m" or "km"'):
         mesh.load(path, unit="mm")
     with pytest.raises(TypeError, match="unit"):
         mesh.load(path)
     with pytest.raises(FileNotFoundError, match=r"absent\.obj"):
         mesh.load(tmp_path / "absent.obj", unit="m")
-    refused(written(tmp_path, V.replace("v 2.0", "v nan", 1) + F), r"body\.obj: .*not finite")
+    refuse(write(tmp_path, V.replace("v 2.0", "v nan", 1) + F), r"body\.obj: .*not finite")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_load_refuses(tmp_path):
     ],
 )
 def test_an_obj_in_an_odd_form(tmp_path, content):
-    holds(written(tmp_path, content))
+    holds(write(tmp_path, content))
 
 
 def test_relative_indices_count_from_the_last_vertex_above(tmp_path):
@@ -87,7 +87,7 @@ def test_relative_indices_count_from_the_last_vertex_above(tmp_path):
             content += f"f {i - 2 * sectors} {j - 2 * sectors} {j - sectors} {i - sectors}\n"
     content += "f " + " ".join(str(i - sectors) for i in range(sectors)) + "\nv 100 0 0\n"
     whole = prism(sectors, 2.0, 5.0)
-    holds(written(tmp_path, content), whole.volume, whole.moments, rel=1e-10)
+    holds(write(tmp_path, content), whole.volume, whole.moments, rel=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ def test_relative_indices_count_from_the_last_vertex_above(tmp_path):
     ],
 )
 def test_what_an_obj_reader_does_not_understand_is_refused(tmp_path, content, message):
-    refused(written(tmp_path, content), message)
+    refuse(write(tmp_path, content), message)
 
 
 # --- polygons
 
 
-def walled(cap):
+def build_walls(cap):
     """A prism of height 1 over a polygon [n, 2]."""
     n = len(cap)
     places = [[*corner, z] for z in (0, 1) for corner in cap]
@@ -122,24 +122,24 @@ def walled(cap):
 
 def test_a_polygon_that_is_not_convex_does_not_fold(tmp_path):
     """The fan from the first corner of an L would cover the notch twice, with the right volume."""
-    body = mesh.load(written(tmp_path, walled([(0, 2), (0, 0), (2, 0), (2, 1), (1, 1), (1, 2)])), unit="m")
+    body = mesh.load(write(tmp_path, build_walls([(0, 2), (0, 0), (2, 0), (2, 1), (1, 1), (1, 2)])), unit="m")
     assert body.volume == pytest.approx(3, rel=1e-12)
     assert body.area == pytest.approx(2 * 3 + 8, rel=1e-12)
 
 
 def test_a_polygon_that_no_corner_sees_is_refused(tmp_path):
     u_shape = [(0, 0), (3, 0), (3, 3), (2, 3), (2, 1), (1, 1), (1, 3), (0, 3)]
-    refused(written(tmp_path, walled(u_shape)), r"face 8 .* has 8 corners, of which none sees all of it")
+    refuse(write(tmp_path, build_walls(u_shape)), r"face 8 .* has 8 corners, of which none sees all of it")
 
 
 def test_a_triangle_written_as_a_quadrilateral_is_one(tmp_path):
-    holds(written(tmp_path, V + lines(([*f, f[2]] for f in TRIANGLES.faces), 1, "f ")))
+    holds(write(tmp_path, V + lines(([*f, f[2]] for f in TRIANGLES.faces), 1, "f ")))
 
 
 # --- tables of plates
 
 
-def numbered(rows, first=1):
+def number_rows(rows, first=1):
     return [[i + first, *row] for i, row in enumerate(rows)]
 
 
@@ -152,8 +152,10 @@ SIZES = f"{len(PLACES)} {len(TRIANGLES.faces)}\n"
     "table",
     [
         lambda v, f: SIZES + lines(v) + lines(f),  # DAMIT
-        lambda v, f: SIZES + lines(numbered(v)) + lines(numbered(f)),
-        lambda v, f: f"{len(v)}\n" + lines(numbered(v)) + f"  {len(f)}\n" + lines(numbered(f)) + "\n\n",  # NAIF
+        lambda v, f: SIZES + lines(number_rows(v)) + lines(number_rows(f)),
+        lambda v, f: (
+            f"{len(v)}\n" + lines(number_rows(v)) + f"  {len(f)}\n" + lines(number_rows(f)) + "\n\n"
+        ),  # NAIF
         lambda v, f: SIZES + lines(v) + "".join(f"3\n{lines([each])}" for each in f),  # ver
         lambda v, f: lines(v, prefix="v ") + lines(f, prefix="f  "),  # radar shapes
         lambda v, f: SIZES + lines(v).replace("e-16", "D-16").replace("2.0", "0.2D+01") + lines(f),
@@ -162,7 +164,7 @@ SIZES = f"{len(PLACES)} {len(TRIANGLES.faces)}\n"
 )
 def test_plate_models(tmp_path, table, first, suffix):
     faces = (np.array(TRIANGLES.faces) + first).tolist()
-    holds(written(tmp_path, table(PLACES, faces), suffix))
+    holds(write(tmp_path, table(PLACES, faces), suffix))
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -171,8 +173,8 @@ def test_running_numbers_say_from_where_plates_count(tmp_path, first):
     places = [[9.0, 9.0, 9.0], *PLACES, [8.0, 8.0, 8.0]]
     faces = (np.array(TRIANGLES.faces) + 1 + first).tolist()
     sizes = f"{len(places)} {len(faces)}\n"
-    holds(written(tmp_path, sizes + lines(numbered(places, first)) + lines(faces), "tab"))
-    refused(written(tmp_path, sizes + lines(places) + lines(faces), "tab"), "may count from 0 or from 1")
+    holds(write(tmp_path, sizes + lines(number_rows(places, first)) + lines(faces), "tab"))
+    refuse(write(tmp_path, sizes + lines(places) + lines(faces), "tab"), "may count from 0 or from 1")
 
 
 @pytest.mark.parametrize(
@@ -194,8 +196,8 @@ def test_running_numbers_say_from_where_plates_count(tmp_path, first):
 )
 def test_broken_plate_models(tmp_path, spoil, message):
     faces = (np.array(TRIANGLES.faces) + 1).tolist()
-    rows = [*SIZES.splitlines(), *(lines(numbered(PLACES)) + lines(numbered(faces))).splitlines()]
-    refused(written(tmp_path, "\n".join(spoil(rows)), "tab"), message)
+    rows = [*SIZES.splitlines(), *(lines(number_rows(PLACES)) + lines(number_rows(faces))).splitlines()]
+    refuse(write(tmp_path, "\n".join(spoil(rows)), "tab"), message)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +213,7 @@ def test_broken_plate_models(tmp_path, spoil, message):
     ],
 )
 def test_other_forms_are_refused_by_their_name(tmp_path, suffix, message):
-    refused(written(tmp_path, "", suffix), message)
+    refuse(write(tmp_path, "", suffix), message)
 
 
 def test_the_way_to_convert_gltf_holds(tmp_path):
@@ -235,7 +237,7 @@ def test_the_way_to_convert_gltf_holds(tmp_path):
     ],
 )
 def test_what_an_off_reader_does_not_understand_is_refused(tmp_path, content, message):
-    refused(written(tmp_path, content, "off"), message)
+    refuse(write(tmp_path, content, "off"), message)
 
 
 FACETS = BOX.places[np.array(TRIANGLES.faces)]
@@ -260,7 +262,7 @@ def binary_stl(facets, count=None):
     ],
 )
 def test_what_an_stl_reader_does_not_understand_is_refused(tmp_path, content, message):
-    refused(written(tmp_path, content, "stl"), message)
+    refuse(write(tmp_path, content, "stl"), message)
 
 
 FAR = np.array([431_234.0, 5_412_345.0, 400.0])
@@ -272,10 +274,10 @@ def test_map_coordinates_that_are_rounded_are_told(tmp_path, is_binary):
     """In single precision there are steps of 1/32 m and 1/2 m in a body of 6 m; with six digits of 1 and 10 m."""
     places = SMALLER.places + FAR
     if is_binary:
-        path = written(tmp_path, binary_stl(places[np.array(triangles(SMALLER).faces)]), "stl")
+        path = write(tmp_path, binary_stl(places[np.array(triangles(SMALLER).faces)]), "stl")
     else:
         rows = "".join(f"v {x:.6g} {y:.6g} {z:.6g}\n" for x, y, z in places)
-        path = written(tmp_path, rows + lines(SMALLER.faces, 1, "f "))
+        path = write(tmp_path, rows + lines(SMALLER.faces, 1, "f "))
     with pytest.warns(
         UserWarning, match=r"body\.\w+: the coordinates [xy], around .* m, are multiples of .* rounded"
     ):
@@ -284,7 +286,7 @@ def test_map_coordinates_that_are_rounded_are_told(tmp_path, is_binary):
 
 def test_map_coordinates_with_their_digits_are_as_good(tmp_path):
     content = lines((SMALLER.places + FAR).tolist(), prefix="v ") + lines(SMALLER.faces, 1, "f ")
-    holds(written(tmp_path, content), SMALLER.volume, SMALLER.moments, rel=1e-8)
+    holds(write(tmp_path, content), SMALLER.volume, SMALLER.moments, rel=1e-8)
 
 
 PLY = """ply
@@ -306,7 +308,7 @@ def test_a_mixed_binary_ply(tmp_path):
     header = PLY.replace("ascii", "binary_big_endian").replace("face 6", f"face {len(mixed)}")
     body = b"".join(struct.pack(">ffd", *place) for place in PLACES)
     body += b"".join(struct.pack(f">B{len(face)}i", len(face), *face) for face in mixed)
-    holds(written(tmp_path, header.encode() + body, "ply"), rel=1e-7)
+    holds(write(tmp_path, header.encode() + body, "ply"), rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -331,4 +333,4 @@ def test_a_mixed_binary_ply(tmp_path):
     ],
 )
 def test_what_a_ply_reader_does_not_understand_is_refused(tmp_path, content, message):
-    refused(written(tmp_path, content + PLY_BODY, "ply"), message)
+    refuse(write(tmp_path, content + PLY_BODY, "ply"), message)

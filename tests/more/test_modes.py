@@ -13,7 +13,7 @@ from difsim.dem import Grains, HertzMindlin
 from difsim.dynamics import Bouncer, Flight, FlightState, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from tests.bodies import boxes, crossed
+from tests.bodies import boxes, cross_boxes
 from tests.helpers import approx
 
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
@@ -64,7 +64,7 @@ def start():
     return state, allocate(model, state, slack=3.0)
 
 
-def slid(friction, scale=1.0, solver=None, **way):
+def slide(friction, scale=1.0, solver=None, **way):
     """m, how far two grains on a floor slide in a gravity that leans, within 10 ms."""
     model = eqx.tree_at(lambda g: g.gravity, grains(friction), scale * jnp.array([3.0, 0.0, -9.81]))
     state, near = start()
@@ -102,7 +102,7 @@ del ONCE["grad"]
 
 
 @pytest.mark.parametrize("derivative", ONCE.values(), ids=ONCE)
-@pytest.mark.parametrize("motion", [place_in_flight, slid])
+@pytest.mark.parametrize("motion", [place_in_flight, slide])
 def test_reverse_has_one_derivative_in_reverse_mode(motion, derivative):
     asked = derivative(lambda x: motion(x, derivative=Reverse()))
     for wrapped in wrappings(asked) if derivative is jax.jacfwd else [asked]:
@@ -114,7 +114,7 @@ def test_reverse_has_one_derivative_in_reverse_mode(motion, derivative):
 def test_particles_without_a_derivative_refuse_one(solver):
     """Tangents through a bed said 5.6 and 194 m where a depth of some cm changes by 15 mm over the whole prior."""
     for derivative in (jax.jacfwd, jax.grad, jax.hessian):
-        for asked in wrappings(derivative(lambda x: slid(x, solver=solver))):
+        for asked in wrappings(derivative(lambda x: slide(x, solver=solver))):
             with pytest.raises(
                 ValueError, match=r"particles without a derivative was differentiated.*Unrolled\(\)"
             ):
@@ -122,15 +122,15 @@ def test_particles_without_a_derivative_refuse_one(solver):
 
 
 def test_particles_with_stopped_inputs_pass():
-    found = jax.jit(jax.jacfwd(lambda x: x * slid(jax.lax.stop_gradient(x))))(ONE)
-    assert found == approx(float(slid(ONE)))
+    found = jax.jit(jax.jacfwd(lambda x: x * slide(jax.lax.stop_gradient(x))))(ONE)
+    assert found == approx(float(slide(ONE)))
 
 
 def test_stones_have_first_forward_derivatives_alone():
     """The gap h closes at v: t = h/v and dt/dv = -h/v². The second derivative was 0 in the place of 2 h/v³."""
 
     def touch(speed):
-        return simulate(boxes(), crossed(speed=speed), jnp.array([0.0, 0.5]), throw=False).impacts.time
+        return simulate(boxes(), cross_boxes(speed=speed), jnp.array([0.0, 0.5]), throw=False).impacts.time
 
     time, slope = jax.jit(lambda v: jax.jvp(touch, (v,), (ONE,)))(ONE)
     assert slope == approx(-float(time), rel=1e-9)

@@ -45,9 +45,9 @@ def test_an_interrupted_tree_screens_what_it_would_have(tmp_path, monkeypatch):
     kept = Checkpoint(tmp_path, "a tree")
     for first in range(len(NODES)):  # killed after each node, when its solutions were kept and the node was not
         screened.clear()
-        resumed = whole.keeping(kept)
+        resumed = whole.keep_in(kept)
         resumed(NODES[first], None)
         assert screened == (due[:2] if first == 0 else due[first + 1 : first + 2])
     screened.clear()
-    whole.keeping(kept)(NODES[2], None)
+    whole.keep_in(kept)(NODES[2], None)
     assert len(screened[0]) == 3, "all but its own"

@@ -15,7 +15,7 @@ BALL = Sphere((0.1, -0.2, 0.3), 2.0)
 POINTS = jnp.array(np.random.default_rng(3).uniform(-40, 40, size=(4000, 3)))
 
 
-def rough(amplitude=1.0, seed=5, octaves=4, sdf=PLANE, wavelength=10.0):
+def rough_plane(amplitude=1.0, seed=5, octaves=4, sdf=PLANE, wavelength=10.0):
     return Rough(sdf, amplitude, wavelength, seed, octaves)
 
 
@@ -25,14 +25,14 @@ distances = jax.jit(jax.vmap(lambda sdf, x: sdf.distance(x), in_axes=(None, 0)))
 
 
 def test_derivatives_of_the_normal():
-    check_gradients(rough(octaves=2).normal, POINTS[0] / 10)
+    check_gradients(rough_plane(octaves=2).normal, POINTS[0] / 10)
 
 
 def test_the_amplitude_follows_its_map():
     patch = Patch((0.0, 0.0, 0.0), 5.0, 0.0, 1.0)
     far, near = POINTS + jnp.array([[200.0, 0, 0]]), POINTS / 40 * 0.1
-    np.testing.assert_allclose(heights(rough(patch), far), heights(rough(1.0), far), rtol=1e-12)
-    assert abs(np.asarray(heights(rough(patch), near))).max() < 2e-3
+    np.testing.assert_allclose(heights(rough_plane(patch), far), heights(rough_plane(1.0), far), rtol=1e-12)
+    assert abs(np.asarray(heights(rough_plane(patch), near))).max() < 2e-3
     at_radius = float(jnp.linalg.norm(jax.grad(patch)(jnp.array([5.0, 0.0, 0.0]))))
     largest, slope = patch.bounds()
     assert float(slope) == pytest.approx(at_radius, rel=1e-12) and largest == 1
@@ -61,8 +61,8 @@ def test_the_distance_never_overshoots():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rough(octaves=0), "octaves: 0"),
-        (lambda: rough(octaves=33), "give 1 to 32"),
+        (lambda: rough_plane(octaves=0), "octaves: 0"),
+        (lambda: rough_plane(octaves=33), "give 1 to 32"),
     ],
 )
 def test_wrong_input_is_refused(make, message):

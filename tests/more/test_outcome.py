@@ -11,7 +11,7 @@ from difsim.dem import Grains, HertzMindlin
 from difsim.dynamics import Bouncer, Flight, FlightState, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from tests.bodies import TIMES, boxes, crossed
+from tests.bodies import TIMES, boxes, cross_boxes
 
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 DOWN = Uniform((0.0, 0.0, -9.81))
@@ -27,7 +27,7 @@ def fall():
 
 
 def stones():
-    return boxes(), crossed(), TIMES, {}
+    return boxes(), cross_boxes(), TIMES, {}
 
 
 def grains():
@@ -70,9 +70,9 @@ def test_stones_tell_the_growth_of_their_tangents():
     """Stones that part at 3 m/s come to 3.3 m: the change of that place counts relative to it."""
 
     def run(speed):
-        solution = simulate(boxes(), crossed(speed=-speed), jnp.array([0.0, 1.0]), throw=False)
+        solution = simulate(boxes(), cross_boxes(speed=-speed), jnp.array([0.0, 1.0]), throw=False)
         return solution.last.second.position, solution
 
     _, solution = jax.jacfwd(run, has_aux=True)(jnp.asarray(3.0))
     assert float(solution.validity.growth) == pytest.approx(3 / 3.3, rel=1e-6)
-    assert jnp.isnan(simulate(boxes(), crossed(), TIMES).validity.growth)
+    assert jnp.isnan(simulate(boxes(), cross_boxes(), TIMES).validity.growth)

@@ -8,23 +8,23 @@ import pytest
 from difsim import MaxImpacts, Status, simulate
 from difsim.contact import Newton
 from difsim.dynamics import HardPair, Pair
-from tests.bodies import TIMES, boxes, crossed, stone
+from tests.bodies import TIMES, boxes, cross_boxes, stone
 
 
 def test_a_miss_an_overlap_and_wrong_times_are_told():
-    away = crossed(speed=-1.0)
+    away = cross_boxes(speed=-1.0)
     missed = simulate(boxes(), away, TIMES, throw=False)
     assert missed.status == Status.NO_CONTACT and np.isnan(missed.impacts.energy_restitution)
     with pytest.raises(RuntimeError, match="NO_CONTACT"):
         simulate(boxes(), away, TIMES)
     with pytest.raises(RuntimeError, match="INSIDE"):
-        simulate(boxes(), crossed(height=0.1), TIMES)
-    nonfinite = eqx.tree_at(lambda s: s.first.spin, crossed(), jnp.full(3, jnp.nan))
+        simulate(boxes(), cross_boxes(height=0.1), TIMES)
+    nonfinite = eqx.tree_at(lambda s: s.first.spin, cross_boxes(), jnp.full(3, jnp.nan))
     assert simulate(boxes(), nonfinite, TIMES, throw=False).status == Status.NOT_FINITE
     with pytest.raises(ValueError, match="increase"):
-        simulate(boxes(), crossed(), jnp.array([0.0, 1.0, 0.5]))
+        simulate(boxes(), cross_boxes(), jnp.array([0.0, 1.0, 0.5]))
     with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
-        simulate(boxes(), crossed(), TIMES, until=MaxImpacts(0))
+        simulate(boxes(), cross_boxes(), TIMES, until=MaxImpacts(0))
     with pytest.raises(ValueError, match="Pair: law: got an object Newton: give a PairLaw"):
         Pair(stone(), stone(), Newton(0.5))
     with pytest.raises(ValueError, match=r"gravity = .* must be finite"):

@@ -45,21 +45,21 @@ def scene(request):
 def direct(law, samples, memory, first, second):
     """The same of all pairs at once; nothing of the room."""
 
-    def at(who):
+    def pick(who):
         return jax.tree.map(lambda x: x[..., who], samples)
 
-    a, b = at(first), at(second)
+    a, b = pick(first), pick(second)
     made = jax.vmap(law, in_axes=-1, out_axes=-1)(a, b, (memory, first == second))
     return jax.tree.map(lambda x: jnp.where(first == second, 0.0, x), made)
 
 
 def ends(first, second):
     """The rows of both ends of each pair."""
-    lists = (Rows.of(first.size, (COUNT,), is_ordered) for x, is_ordered in ((first, True), (second, False)))
-    return tuple(s.made(x, first != second)[0] for s, x in zip(lists, (first, second), strict=True))
+    lists = (Rows.empty(first.size, (COUNT,), is_ordered) for x, is_ordered in ((first, True), (second, False)))
+    return tuple(s.rebuild(x, first != second)[0] for s, x in zip(lists, (first, second), strict=True))
 
 
-def ours(law, samples, memory, first, second):
+def map_pairs(law, samples, memory, first, second):
     """Of the room may be anything: what a caller does not look at."""
     made = pair_map(law, samples, (memory, first == second), ends(first, second))
     return jax.tree.map(lambda x: jnp.where(first == second, 0.0, x), made)
@@ -68,10 +68,14 @@ def ours(law, samples, memory, first, second):
 def test_values_and_derivatives_are_those_of_all_pairs_at_once(scene):
     at, who = scene
     along = random_like(at, 1)
-    pushed = [jax.jit(lambda at, along, f=f: jax.jvp(lambda *x: f(*x, *who), at, along)) for f in (ours, direct)]
+    pushed = [
+        jax.jit(lambda at, along, f=f: jax.jvp(lambda *x: f(*x, *who), at, along)) for f in (map_pairs, direct)
+    ]
     close(*(f(at, along) for f in pushed))
     back = random_like(direct(*at, *who), 2)
-    pulled = [jax.jit(lambda at, back, f=f: jax.vjp(lambda *x: f(*x, *who), *at)[1](back)) for f in (ours, direct)]
+    pulled = [
+        jax.jit(lambda at, back, f=f: jax.vjp(lambda *x: f(*x, *who), *at)[1](back)) for f in (map_pairs, direct)
+    ]
     close(*(f(at, back) for f in pulled))
 
 
@@ -90,7 +94,7 @@ def test_derivatives_by_one_alone_and_of_second_order(scene, by):
         over = jax.jvp(slope, (at[by],), (along,))
         return over, jax.grad(lambda x: sum(jnp.sum(s**2) for s in jax.tree.leaves(slope(x))))(at[by])
 
-    close(*(jax.jit(lambda f=f: ways(f))() for f in (ours, direct)))
+    close(*(jax.jit(lambda f=f: ways(f))() for f in (map_pairs, direct)))
 
 
 def test_many_at_once(scene):
@@ -101,7 +105,7 @@ def test_many_at_once(scene):
         return jax.grad(lambda law, old: jnp.sum(f(law, samples, {"old": old}, *who)["kept"]), (0, 1))(law, old)
 
     olds = jnp.stack([memory["old"] * k for k in (1.0, 0.5, 0.1)])
-    close(*(jax.jit(jax.vmap(lambda law, old, f=f: slope(f, law, old)))(many, olds) for f in (ours, direct)))
+    close(*(jax.jit(jax.vmap(lambda law, old, f=f: slope(f, law, old)))(many, olds) for f in (map_pairs, direct)))
 
 
 def test_what_is_refused(scene):

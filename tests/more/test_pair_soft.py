@@ -7,9 +7,9 @@ import numpy as np
 
 from difsim.body import RigidBody, RigidState, Stone
 from difsim.contact import PowerLaw, TangentialSpring
-from difsim.dynamics import Calibrated, CompliantPair, Pair, PairState, SmoothPair
+from difsim.dynamics import CalibratedNormal, CompliantPair, Pair, PairState, SmoothPair
 from difsim.dynamics.pair import Record
-from difsim.dynamics.pair_touch import nearby, touches
+from difsim.dynamics.pair_touch import nearest_features, touches
 from difsim.shape import Sphere
 
 R, MASS = 0.05, 1.0
@@ -24,12 +24,15 @@ DURATION = np.pi * np.sqrt(MASS / 2 / K)
 def smooth(e=0.6, friction=0.5, exponent=1.0, step=DURATION / 200, stiffness=K) -> Pair:
     # Both balls touch with a point at one place: two springs side by side.
     law = SmoothPair(
-        Calibrated(e, PowerLaw(stiffness / 2, exponent)), TangentialSpring(friction, 2 / 7 * K / 2), 0.0, step
+        CalibratedNormal(e, PowerLaw(stiffness / 2, exponent)),
+        TangentialSpring(friction, 2 / 7 * K / 2),
+        0.0,
+        step,
     )
     return Pair(BALL, BALL, law)
 
 
-def touching(speed=1.0, slide=0.0, spin=(0.0, 0.0, 0.0)) -> PairState:
+def touching_state(speed=1.0, slide=0.0, spin=(0.0, 0.0, 0.0)) -> PairState:
     return PairState(
         RigidState((0.0, 0, 0), (0.1, 0.0, 0.2), (1.0, 0, 0, 0), spin),
         RigidState((0.0, 0, 2 * R), (0.1 + slide, 0.0, 0.2 - speed), (1.0, 0, 0, 0), (0.0, 0, 0)),
@@ -44,15 +47,15 @@ def episode(pair, state):
 @eqx.filter_jit
 def _bout(pair, state):
     record = Record(jnp.array([0.0, DURATION / 2, 4 * DURATION]), jnp.full((3, 26), jnp.nan))
-    near = nearby(pair, state)
+    near = nearest_features(pair, state)
     return pair.law.episode(pair, state, near, touches(pair, state, near), record)
 
 
 def test_a_contact_of_too_few_steps_is_told():
     for step, coarse in ((DURATION / 200, False), (DURATION / 25, False), (DURATION / 10, True), (DURATION, True)):
-        after, _ = episode(smooth(0.6, step=step), touching())
+        after, _ = episode(smooth(0.6, step=step), touching_state())
         assert after.coarse == coarse and not after.unfinished
-        after, _ = episode(compliant(step=step), touching())
+        after, _ = episode(compliant(step=step), touching_state())
         assert after.coarse == coarse
 
 

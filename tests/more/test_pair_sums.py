@@ -8,7 +8,7 @@ import pytest
 
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK
-from difsim.particles.sums import in_parts, pair_sums, together
+from difsim.particles.sums import pair_sums, sum_in_blocks, sum_in_parts
 from difsim.particles.transposed import linear
 from difsim.particles.vectors import dot, minus, times
 from tests.helpers import close, random_like
@@ -65,12 +65,12 @@ def test_derivatives_by_some_of_the_numbers(scene):
     def energy(sums, stiffness, charge):
         return jnp.sum(sums(Spring(stiffness), samples | {"charge": charge})[0][0] ** 2)
 
-    def listed(spring, samples):
+    def sum_listed(spring, samples):
         return pair_sums(lambda a, b: spring(a, b), samples, neighbours)
 
     at = spring.stiffness, samples["charge"]
     for by in (0, 1):
-        close(*(jax.jit(jax.grad(lambda *at, f=f: energy(f, *at), by))(*at) for f in (listed, dense)))
+        close(*(jax.jit(jax.grad(lambda *at, f=f: energy(f, *at), by))(*at) for f in (sum_listed, dense)))
 
 
 @pytest.mark.parametrize("scene", [60, CHUNK + 100], indirect=True)
@@ -81,19 +81,19 @@ def test_they_are_mapped_and_differentiated_twice(scene):
         moved = samples | {"x": tuple(scale[0] * x for x in samples["x"])}
         return jnp.sum(sums(Spring(spring.stiffness * scale[1]), moved)[0][1] ** 2)
 
-    def listed(spring, samples):
+    def sum_listed(spring, samples):
         return pair_sums(spring, samples, neighbours)
 
     def hessian_and_gradient(f):  # in one trace
-        def twice(s):
+        def differentiate_twice(s):
             slope = jax.grad(f)(s)
             return slope, slope
 
-        return jax.jacfwd(twice, has_aux=True)
+        return jax.jacfwd(differentiate_twice, has_aux=True)
 
     scales = jnp.array([[1.0, 1.0], [0.99, 2.0]])
     for way in (hessian_and_gradient, jax.jacfwd, lambda f: jax.jacrev(jax.jacrev(f))):
-        close(*(jax.jit(jax.vmap(way(lambda s, f=f: energy(f, s))))(scales) for f in (listed, dense)))
+        close(*(jax.jit(jax.vmap(way(lambda s, f=f: energy(f, s))))(scales) for f in (sum_listed, dense)))
 
 
 def test_closed_over_values_may_be_traced_without_derivatives(scene):
@@ -115,10 +115,10 @@ def test_closed_over_values_may_be_traced_without_derivatives(scene):
 def test_an_accelerator_sums_as_a_cpu_does(scene):
     neighbours, spring, samples = scene
     each = jax.vmap(spring, in_axes=-1, out_axes=-1)
-    close(*(way(each, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
+    close(*(way(each, samples, neighbours.index, neighbours.longest) for way in (sum_in_blocks, sum_in_parts)))
     # Vectors as one array, and more numbers than one reduction adds.
     whole = jax.vmap(lambda a, b: jnp.stack(spring(a, b)[0] * 3), in_axes=-1, out_axes=-1)
-    close(*(way(whole, samples, neighbours.index, neighbours.longest) for way in (together, in_parts)))
+    close(*(way(whole, samples, neighbours.index, neighbours.longest) for way in (sum_in_blocks, sum_in_parts)))
 
 
 def test_sums_are_of_floats(scene):

@@ -20,7 +20,7 @@ from inversion import (
     sample,
 )
 from inversion.cube import Cube
-from inversion.peaks import Heights, measured
+from inversion.peaks import Heights, measure
 from tests import toys
 from tests.toys import posterior
 
@@ -40,7 +40,7 @@ def mixture(heights, centres, widths, share=None):
 
     def predict(p):
         log = jax.scipy.special.logsumexp(h - 0.5 * jnp.sum(((p["x"][None] - c) / w) ** 2, axis=1))
-        return {"r": jnp.sqrt(2 * (top - log) + 1e-12)}, toys.always()
+        return {"r": jnp.sqrt(2 * (top - log) + 1e-12)}, toys.always_problem()
 
     unknowns = {"x": Bounded(-1.0, 1.0, shape=(c.shape[1],))}
     problem = Problem(unknowns, predict, Observations({"r": Observation(0.0, 1.0)}))
@@ -52,7 +52,7 @@ def spike(d, width, at=0.0, share=0.9):
     return mixture([0.0, 0.0], [np.full(d, at), np.zeros(d)], [np.full(d, width), np.full(d, 0.3)], share)
 
 
-def good(found, evidence):
+def is_good(found, evidence):
     off = abs(found.log_evidence - evidence)
     return found.fault is None and off < 4 * found.log_evidence_error and found.log_evidence_error < 0.2
 
@@ -64,7 +64,7 @@ def test_spike_on_top_of_a_broad_peak_is_found(d, width):
     if d == 2:
         assert evidence == pytest.approx({0.01: -8.654, 0.005: -10.040}[width], abs=1e-3)
     found = posterior(problem, Importance())
-    assert good(found, evidence), found
+    assert is_good(found, evidence), found
     near = np.all([np.abs(values) < 4 * width for values in found.draws.values()], axis=0)
     share, error = found.estimate(near)
     assert abs(share - 0.9) < 4 * error + 0.01
@@ -77,7 +77,7 @@ def test_spike_at_a_guess_is_found(d, width, at):
     """Beside the middle and at the edge of the prior, where the climb from the best particle does not lead."""
     problem, evidence = spike(d, width, at)
     found = posterior(problem, Importance(), guesses=[{"x": np.full(d, at)}])
-    assert good(found, evidence), found
+    assert is_good(found, evidence), found
 
 
 def test_several_spikes_have_their_evidence():
@@ -85,42 +85,42 @@ def test_several_spikes_have_their_evidence():
     widths = [[0.01, 0.002], [0.003, 0.003], [0.01, 0.01], [0.3, 0.3]]
     problem, evidence = mixture([0.0, 1.0, -0.5, -8.0], centres, widths)
     found = posterior(problem, Importance(), guesses=[{"x": c} for c in centres])
-    assert good(found, evidence), found
+    assert is_good(found, evidence), found
 
 
-def correlated(p):
+def correlated_problem(p):
     """Widths of 0.05 and 0.001 along the diagonals, and a broad peak that has a tenth of the evidence."""
     x, y = p["x"]
     along, across = (x + y) / np.sqrt(2), (x - y) / np.sqrt(2)
     thin = -0.5 * ((along / 0.05) ** 2 + (across / 0.001) ** 2)
     broad = -0.5 * (x**2 + y**2) / 0.1**2 + np.log(0.05 * 0.001 / 0.1**2 / 9)
-    return {"r": jnp.sqrt(2 * (1.0 - jnp.logaddexp(thin, broad)))}, toys.always()
+    return {"r": jnp.sqrt(2 * (1.0 - jnp.logaddexp(thin, broad)))}, toys.always_problem()
 
 
 def test_correlated_spike_has_its_shape():
     problem = Problem(
-        {"x": Bounded(-1.0, 1.0, shape=(2,))}, correlated, Observations({"r": Observation(0.0, 1.0)})
+        {"x": Bounded(-1.0, 1.0, shape=(2,))}, correlated_problem, Observations({"r": Observation(0.0, 1.0)})
     )
     heights = Heights(Cube(problem, 200), np.array([0.505, 0.505]), [0])
     z_per_x = np.sqrt(2 * np.pi) / 2  # in the middle of the prior
-    spread = measured(heights)["spread"] / z_per_x**2
+    spread = measure(heights)["spread"] / z_per_x**2
     np.testing.assert_allclose(np.sqrt(np.linalg.eigvalsh(spread)), [0.001, 0.05], rtol=0.35)
     found = posterior(problem, Importance(Tempered(6400)))
-    assert good(found, np.log(2 * np.pi * 0.05 * 0.001 / 4 / 0.9) - 1.0), found
+    assert is_good(found, np.log(2 * np.pi * 0.05 * 0.001 / 4 / 0.9) - 1.0), found
 
 
-def in_one_leaf(p):
+def spike_in_one_leaf(p):
     """A spike at one value of a choice, and a broad peak at all of them."""
     thin = jnp.where(p["which"] == 2.0, -0.5 * ((p["x"] - 0.3) / 0.001) ** 2, -jnp.inf)
-    return {"r": jnp.sqrt(2 * (1.0 - jnp.logaddexp(thin, -6.0 - 0.5 * p["x"] ** 2)))}, toys.always()
+    return {"r": jnp.sqrt(2 * (1.0 - jnp.logaddexp(thin, -6.0 - 0.5 * p["x"] ** 2)))}, toys.always_problem()
 
 
 def test_spike_in_one_leaf_has_its_probability():
     unknowns = {"x": Gaussian(0.0, 1.0), "which": Discrete((0.0, 1.0, 2.0))}
-    problem = Problem(unknowns, in_one_leaf, Observations({"r": Observation(0.0, 1.0)}))
+    problem = Problem(unknowns, spike_in_one_leaf, Observations({"r": Observation(0.0, 1.0)}))
     found = posterior(problem, Importance(), guesses=[{"x": 0.3, "which": 2.0}])
     broad, thin = np.exp(-6.0) / np.sqrt(2.0), 0.001 * np.exp(-0.5 * 0.3**2) / 3
-    assert good(found, np.log(broad + thin) - 1.0), found
+    assert is_good(found, np.log(broad + thin) - 1.0), found
     share, error = found.probabilities["which"][2.0]
     assert abs(share - (thin + broad / 3) / (thin + broad)) < 4 * error
 
@@ -129,7 +129,7 @@ def test_solutions_of_a_fit_are_guesses():
     problem, evidence = spike(2, 0.003, 0.2)
     found = fit(problem, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[{"x": np.array([0.21, 0.19])}])
     assert len(found.solutions) == 1 and abs(found.solutions[0]["x"] - 0.2).max() < 1e-3
-    assert good(posterior(problem, Importance(), guesses=found.solutions), evidence)
+    assert is_good(posterior(problem, Importance(), guesses=found.solutions), evidence)
 
 
 def test_more_evidence_by_a_second_estimate_is_a_fault():
@@ -172,7 +172,7 @@ def test_guesses_are_for_importance_draws_inside_the_prior():
 
 
 def idle(p):
-    return {"y": p["x"] + 0.0 * p["no"]}, toys.always()
+    return {"y": p["x"] + 0.0 * p["no"]}, toys.always_problem()
 
 
 def test_unknown_without_effect_is_named():
@@ -187,12 +187,12 @@ def test_unknown_without_effect_is_named():
         fit(Problem(unknowns, idle, problem.data), key=jax.random.PRNGKey(0), starts=4, keep=1)
 
 
-def rounded(p):
-    return {"y": p["x"], "step": jnp.round(4.0 * p["z"])}, toys.always()
+def rounded_problem(p):
+    return {"y": p["x"], "step": jnp.round(4.0 * p["z"])}, toys.always_problem()
 
 
 def test_zero_derivative_of_what_matters_is_named():
     unknowns = {"x": Bounded(-1.0, 1.0), "z": Bounded(0.0, 1.0)}
     data = Observations({"y": Observation(0.0, 0.1), "step": Observation(1.0, 0.1)})
     with pytest.warns(UserWarning, match=r"derivative by \['z'\] is zero, though predictions change"):
-        fit(Problem(unknowns, rounded, data), key=jax.random.PRNGKey(0), starts=4, keep=1)
+        fit(Problem(unknowns, rounded_problem, data), key=jax.random.PRNGKey(0), starts=4, keep=1)

@@ -16,7 +16,7 @@ import trimesh
 from difsim.gravity import Polyhedron
 from difsim.mesh import TriMesh, load
 from difsim.units import G
-from tests.helpers import single, slope
+from tests.helpers import slope, to_single
 
 
 def icosphere(subdivisions: int, scale=(1.0, 1.0, 1.0)) -> TriMesh:
@@ -131,7 +131,7 @@ def test_float32():
     factor = np.repeat([0.3, 1.0, 1.5, 5.0], 50)[:, None]
     points = jnp.array(direction / np.linalg.norm(direction / [2000, 1600, 1000], axis=1)[:, None] * factor)
     points = jnp.concatenate([points, body.vertices[:50]])
-    exact, found = evaluate(body, points), evaluate(single(body), single(points))
+    exact, found = evaluate(body, points), evaluate(to_single(body), to_single(points))
     for a, b in zip(found[:2], exact[:2], strict=True):
         assert a.dtype == jnp.float32
         np.testing.assert_allclose(a, b, atol=2e-5 * np.abs(b).max())

@@ -22,7 +22,7 @@ from inversion import (
 )
 from inversion.cube import Cube
 from inversion.draws import size_of
-from inversion.dropping import weighed_leaves
+from inversion.dropping import weigh_leaves
 from inversion.outcome import Calls
 from inversion.prior_runs import PriorRuns
 from inversion.tree import Node, Tree
@@ -42,15 +42,17 @@ def test_errors_are_those_that_repetitions_show(method):
     assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8
 
 
-def branched(p):
-    return {"y": jnp.where(p["x"] < 0.0, -3.0 * p["x"], p["x"])}, toys.always()
+def branched_problem(p):
+    return {"y": jnp.where(p["x"] < 0.0, -3.0 * p["x"], p["x"])}, toys.always_problem()
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_two_modes_have_their_weights(method):
     # y = 2 at x = -2/3 and x = 2, where its slopes are -3 and 1: weights of 1/4 and 3/4.
     data = Observations({"y": Observation(2.0, 0.1)})
-    found = posterior(Problem({"x": Bounded(-4.0, 4.0)}, branched, data), METHODS[method], effective_size=2000)
+    found = posterior(
+        Problem({"x": Bounded(-4.0, 4.0)}, branched_problem, data), METHODS[method], effective_size=2000
+    )
     share, error = found.estimate(found.draws["x"] < 0.0)
     assert abs(share - 0.25) < 0.02 and error < 0.02
     # The integral of the likelihood over the prior, which has the density 1/8.
@@ -68,7 +70,7 @@ def test_flat_likelihood_returns_the_prior(method):
         "w": Discrete((1.0, 2.0, 4.0)),
     }
     data = Observations({"s": Observation(0.0, 1e9)})
-    found = posterior(Problem(unknowns, added, data), METHODS[method], effective_size=2000)
+    found = posterior(Problem(unknowns, added_problem, data), METHODS[method], effective_size=2000)
     rows = found.resample(jax.random.PRNGKey(1), 1000)
     assert kstest((rows["x"] - 2.0) / 2.0, "uniform").pvalue > 0.01
     assert kstest(np.log10(rows["y"]) / 4.0, "uniform").pvalue > 0.01
@@ -78,19 +80,19 @@ def test_flat_likelihood_returns_the_prior(method):
     assert abs(found.log_evidence) < 4 * found.log_evidence_error + 1e-6
 
 
-def added(p):
-    return {"s": p["x"] + p["y"] + p["z"] + p["w"]}, toys.always()
+def added_problem(p):
+    return {"s": p["x"] + p["y"] + p["z"] + p["w"]}, toys.always_problem()
 
 
-def chosen(p):
-    return {"y": p["x"] + p["shift"]}, toys.always()
+def chosen_problem(p):
+    return {"y": p["x"] + p["shift"]}, toys.always_problem()
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_leaves_have_their_evidence(method):
     data = Observations({"y": Observation(0.0, 1.0)})
     unknowns = {"x": Gaussian(0.0, 1.0), "shift": Discrete((0.0, 1.0, 3.0))}
-    found = posterior(Problem(unknowns, chosen, data), METHODS[method], effective_size=4000)
+    found = posterior(Problem(unknowns, chosen_problem, data), METHODS[method], effective_size=4000)
     evidence = -0.25 * np.array([0.0, 1.0, 9.0]) - 0.5 * np.log(2.0)  # y ~ N(shift, 2), by the density at its peak
     shares = np.exp(evidence) / np.exp(evidence).sum()
     for shift, value, share in zip((0.0, 1.0, 3.0), evidence, shares, strict=True):
@@ -102,15 +104,15 @@ def test_leaves_have_their_evidence(method):
 VALUES = tuple(0.1 * i for i in range(20))
 
 
-def shifted(p):
-    return {"y": p["x"] + p["left"] + p["right"], "tell": p["left"] - p["right"]}, toys.always()
+def shifted_problem(p):
+    return {"y": p["x"] + p["left"] + p["right"], "tell": p["left"] - p["right"]}, toys.always_problem()
 
 
 def test_leaves_with_hardly_any_weight_are_dropped():
     """400 leaves: y ~ N(left + right, 1 + 0.5^2), tell ~ N(left - right, 0.1^2)."""
     unknowns = {"x": Gaussian(0.0, 1.0), "left": Discrete(VALUES), "right": Discrete(VALUES)}
     data = Observations({"y": Observation(1.0, 0.5), "tell": Observation(0.32, 0.1)})
-    problem = Problem(unknowns, shifted, data)
+    problem = Problem(unknowns, shifted_problem, data)
 
     def bound(p):  # the misfit at the best x
         return (p["left"] + p["right"] - 1.0) ** 2 / 1.25 + ((p["left"] - p["right"] - 0.32) / 0.1) ** 2
@@ -120,10 +122,10 @@ def test_leaves_with_hardly_any_weight_are_dropped():
     total = np.exp(log_evidence).sum()
     weight = np.exp(log_evidence) / total
     cube = Cube(problem, 200)
-    weighed = weighed_leaves(cube, bound, jax.random.PRNGKey(0))
+    weighed = weigh_leaves(cube, bound, jax.random.PRNGKey(0))
     assert (weighed["ceiling"] >= log_evidence).all()
     assert weight[~weighed["kept"]].max() < 1e-4 and np.sum(~weighed["kept"]) > 200
-    cube.kept, before = weighed["kept"], cube.calls.forward
+    cube.checkpoint, before = weighed["kept"], cube.calls.forward
     u = np.random.default_rng(0).random((1000, 3))
     here = weighed["kept"][tuple((20 * u[:, 1:]).astype(int).T)]
     assert (np.isneginf(cube.log_likelihood(u)) == ~here).all() and cube.calls.forward - before == here.sum()
@@ -149,7 +151,7 @@ def test_bound_of_a_tree_is_that_of_the_node():
 
 
 def test_held_unknowns_stay():
-    problem = toys.mixed()[0].hold({"E": 1e8, "c": 0.6, "h": 0.5})
+    problem = toys.mixed_problem()[0].hold({"E": 1e8, "c": 0.6, "h": 0.5})
     found = posterior(problem)
     assert set(found.draws) == {"m", "s"} and found.median["s"] == 2.0
     assert abs(found.mean["m"] - 1.2) < 0.05
@@ -158,7 +160,7 @@ def test_held_unknowns_stay():
 
 
 def field(p):
-    return {"y": jnp.cumsum(p["step"]) + p["offset"]}, toys.always()
+    return {"y": jnp.cumsum(p["step"]) + p["offset"]}, toys.always_problem()
 
 
 def test_arrays_have_one_label_for_each_number():
@@ -172,8 +174,8 @@ def test_arrays_have_one_label_for_each_number():
     assert found.interval("step[2]")[0] < 1.0 < found.interval("step[2]")[1]
 
 
-def rotated(p):
-    return {"y": p["x"] @ jnp.asarray(SLOPES)}, toys.always()
+def rotated_problem(p):
+    return {"y": p["x"] @ jnp.asarray(SLOPES)}, toys.always_problem()
 
 
 SLOPES = np.linalg.qr(np.random.default_rng(0).normal(size=(26, 26)))[0] / np.logspace(-2, 0, 26)
@@ -182,7 +184,7 @@ SLOPES = np.linalg.qr(np.random.default_rng(0).normal(size=(26, 26)))[0] / np.lo
 def test_run_that_cannot_follow_26_dimensions_says_so():
     """Widths from 0.01 to 1: particles end beside the posterior, and chains are far from each other all the same."""
     data = Observations({"y": Observation(np.zeros(26), 1.0)})
-    problem = Problem({"x": Gaussian(0.0, 1.0, shape=(26,))}, rotated, data)
+    problem = Problem({"x": Gaussian(0.0, 1.0, shape=(26,))}, rotated_problem, data)
     found = posterior(problem, Tempered(800, 8), limit=2000)
     sigma = np.sqrt(np.diag(np.linalg.inv(np.eye(26) + SLOPES @ SLOPES.T)))
     assert np.min(np.array(list(found.sigma.values())) / sigma) < 0.5
@@ -193,8 +195,8 @@ def test_run_that_cannot_follow_26_dimensions_says_so():
 
 def test_many_data_sets_share_simulations_of_the_prior(tmp_path):
     kept, key = Checkpoint(tmp_path, "prior"), jax.random.PRNGKey(3)
-    runs = PriorRuns.simulated(toys.linear(**PRIOR), key, 1500, kept)
-    again = PriorRuns.simulated(toys.linear(**PRIOR), key, 1500, kept)
+    runs = PriorRuns.simulate(toys.linear(**PRIOR), key, 1500, kept)
+    again = PriorRuns.simulate(toys.linear(**PRIOR), key, 1500, kept)
     np.testing.assert_array_equal(runs.predictions["y"], again.predictions["y"])
     cube = Cube(toys.linear(**PRIOR), 200)
     np.testing.assert_allclose(runs.log_likelihood(cube), cube.log_likelihood(runs.u), rtol=1e-9)
@@ -239,7 +241,7 @@ def test_predictions_are_of_the_draws():
 
 
 def test_result_has_the_groups_of_arviz(tmp_path):
-    found = posterior(toys.mixed()[0])
+    found = posterior(toys.mixed_problem()[0])
     tree = found.to_xarray()
     groups = {"posterior", "prior", "sample_stats", "observed_data", "leaves", "weighted_posterior", "weights"}
     assert set(tree.children) == groups
@@ -254,7 +256,9 @@ def test_result_has_the_groups_of_arviz(tmp_path):
 def test_group_posterior_has_equally_weighted_draws(method):
     """What ArviZ makes of it: 1 +- 0.1 in a prior to 10, of which the draws without weights are far away."""
     data = Observations({"y": Observation(1.0, 0.1)})
-    found = posterior(Problem({"y": Bounded(-10.0, 10.0)}, lambda p: (p, toys.always()), data), METHODS[method])
+    found = posterior(
+        Problem({"y": Bounded(-10.0, 10.0)}, lambda p: (p, toys.always_problem()), data), METHODS[method]
+    )
     group = found.to_xarray()["posterior"]["y"]
     assert group.sizes["draw"] * group.sizes["chain"] > 500
     assert abs(float(group.mean()) - 1.0) < 0.02 and abs(float(group.std()) - 0.1) < 0.015
@@ -262,13 +266,13 @@ def test_group_posterior_has_equally_weighted_draws(method):
     assert abs(float((weighted * weight).sum()) - 1.0) < 0.02 and weighted.sizes == weight.sizes
 
 
-def named(p):
-    return {"y": p["x"] + jnp.where(p["where"] == 1.0, 1.0, 0.0)}, toys.always()
+def named_problem(p):
+    return {"y": p["x"] + jnp.where(p["where"] == 1.0, 1.0, 0.0)}, toys.always_problem()
 
 
 def test_choices_with_names_are_no_numbers():
     unknowns = {"x": Gaussian(0.0, 1.0), "where": Discrete((0.0, 1.0), labels=("on rock", "sand"))}
-    found = posterior(Problem(unknowns, named, Observations({"y": Observation(1.0, 0.5)})))
+    found = posterior(Problem(unknowns, named_problem, Observations({"y": Observation(1.0, 0.5)})))
     assert found.numbers == ("x",) and set(found.mean) == set(found.sigma) == set(found.median) == {"x"}
     for refused in (found.interval, lambda name: found.quantile(name, 0.5)):
         with pytest.raises(ValueError, match=r"a choice among .*on rock.*sand"):
@@ -279,5 +283,5 @@ def test_choices_with_names_are_no_numbers():
 
 def test_quantiles_of_discrete_numbers_are_among_them():
     data = Observations({"y": Observation(0.0, 1.0)})
-    found = posterior(Problem({"x": Gaussian(0.0, 1.0), "shift": Discrete((0.0, 1.0, 3.0))}, chosen, data))
+    found = posterior(Problem({"x": Gaussian(0.0, 1.0), "shift": Discrete((0.0, 1.0, 3.0))}, chosen_problem, data))
     assert found.median["shift"] in (0.0, 1.0) and set(found.interval("shift")) <= {0.0, 1.0, 3.0}

@@ -12,7 +12,9 @@ from tests.toys import PRIOR, posterior, ring
 
 
 def test_failed_simulations_have_no_weight():
-    found = posterior(toys.truncated(), effective_size=2000)  # nothing beyond 1, prior to 4, datum 0.8 +- 0.1
+    found = posterior(
+        toys.truncated_problem(), effective_size=2000
+    )  # nothing beyond 1, prior to 4, datum 0.8 +- 0.1
     assert found.draws["p"][found.weights > 0.0].max() <= 1.0 and found.calls.failed > 0
     assert abs(found.quantile("p", 0.5) - 0.797) < 0.01 and found.interval("p", 0.95)[1] < 0.99
 
@@ -55,7 +57,7 @@ def test_no_interval_without_good_draws():
     with pytest.raises(ValueError, match="k-hat"):
         few.interval("a")
     assert "no interval" in str(few) and "k-hat 0.90" in str(few) and "nan" not in str(few)
-    few = posterior(toys.mixed()[0], Tempered(160, 8), effective_size=10, limit=200)
+    few = posterior(toys.mixed_problem()[0], Tempered(160, 8), effective_size=10, limit=200)
     with pytest.raises(ValueError, match="descend from"):
         few.interval("h")
     few = posterior(

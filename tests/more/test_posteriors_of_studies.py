@@ -13,7 +13,7 @@ from experiments.agilkia.run import Agilkia
 from experiments.cliff import posterior as soil
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.run import CliffStudy
-from experiments.cobbles.posterior import Pixels, mirrored
+from experiments.cobbles.posterior import Pixels, reflections
 from experiments.cobbles.run import Cobbles
 from experiments.corner import corner
 from experiments.harness import Found, write
@@ -24,31 +24,35 @@ SMALL = Importance(Tempered(160, 8), generation=200)
 
 
 @pytest.fixture(scope="module")
-def mixed():
-    posed = toys.mixed()[0]
+def mixed_posterior():
+    posed = toys.mixed_problem()[0]
     return sample(posed, key=jax.random.PRNGKey(0), method=SMALL, effective_size=150, batch_size=64)
 
 
-def test_rows_tell_intervals_probabilities_and_verdicts(mixed):
-    told = posteriors.rows(mixed, mixed.median)
-    assert list(told) == list(mixed.draws)
-    low, high = mixed.interval("h", 0.95)
+def test_rows_tell_intervals_probabilities_and_verdicts(mixed_posterior):
+    told = posteriors.rows(mixed_posterior, mixed_posterior.median)
+    assert list(told) == list(mixed_posterior.draws)
+    low, high = mixed_posterior.interval("h", 0.95)
     assert (told["h"]["lo95"], told["h"]["hi95"]) == (low, high) and low < told["h"]["median"] < high
     probabilities = told["s"]["probabilities"].values()
     assert sum(p for p, _ in probabilities) == pytest.approx(1.0)
 
 
-def test_sample_that_cannot_be_trusted_tells_no_number(mixed):
-    bad = replace(mixed, sampled=replace(mixed.sampled, k_hat=0.9))
-    told = posteriors.rows(bad, mixed.median)
+def test_sample_that_cannot_be_trusted_tells_no_number(mixed_posterior):
+    bad = replace(mixed_posterior, sampled=replace(mixed_posterior.sampled, k_hat=0.9))
+    told = posteriors.rows(bad, mixed_posterior.median)
     assert all(row["median"] is None and "probabilities" not in row for row in told.values())
     assert "k-hat 0.90" in posteriors.quality(bad)["verdict"]
 
 
-def test_corner_is_drawn_from_its_dataset_alone(mixed, tmp_path):
-    names = [name for name in mixed.draws if name not in mixed.probabilities]
-    told = {name: row for name, row in posteriors.rows(mixed, mixed.median).items() if name in names}
-    shown = posteriors.picture_data(mixed, told)
+def test_corner_is_drawn_from_its_dataset_alone(mixed_posterior, tmp_path):
+    names = [name for name in mixed_posterior.draws if name not in mixed_posterior.probabilities]
+    told = {
+        name: row
+        for name, row in posteriors.rows(mixed_posterior, mixed_posterior.median).items()
+        if name in names
+    }
+    shown = posteriors.picture_data(mixed_posterior, told)
     shown.to_netcdf(tmp_path / "shown.nc", engine="h5netcdf")
     write(
         tmp_path, Found(figures={"corner": corner(xr.load_dataset(tmp_path / "shown.nc"), "toy")}), {}, CliffStudy
@@ -65,19 +69,19 @@ def test_ranks_of_uniform_truths_are_uniform_and_of_others_not():
     assert ranks.holds(below) == pytest.approx(0.95, abs=0.01) and ranks.holds(below, 0.5) < 0.55
 
 
-def test_equal_draws_are_in_random_order_in_a_rank(mixed):
-    low, high = (dict.fromkeys(mixed.draws, value) for value in (-1e300, 1e300))
-    assert set(ranks.rank(mixed, low, 0).values()) == {0}
-    assert set(ranks.rank(mixed, high, 0).values()) == {ranks.OF}
-    assert min(ranks.below(mixed, high).values()) == pytest.approx(1.0)
-    likely = {"s": mixed.median["s"]}
-    assert len({ranks.rank(mixed, likely, seed)["s"] for seed in range(8)}) > 1
+def test_equal_draws_are_in_random_order_in_a_rank(mixed_posterior):
+    low, high = (dict.fromkeys(mixed_posterior.draws, value) for value in (-1e300, 1e300))
+    assert set(ranks.rank(mixed_posterior, low, 0).values()) == {0}
+    assert set(ranks.rank(mixed_posterior, high, 0).values()) == {ranks.OF}
+    assert min(ranks.probability_below(mixed_posterior, high).values()) == pytest.approx(1.0)
+    likely = {"s": mixed_posterior.median["s"]}
+    assert len({ranks.rank(mixed_posterior, likely, seed)["s"] for seed in range(8)}) > 1
 
 
 def test_posterior_of_the_soil_needs_data_for_three(tmp_path):
     fitted = xr.Dataset({"exact_data": ("x", STATIONS)})
     with pytest.raises(ValueError, match="name one with --fits"):
-        soil.with_posteriors(Found({}, {"result": fitted}), None, tmp_path, quick=True)
+        soil.add_posteriors(Found({}, {"result": fitted}), None, tmp_path, quick=True)
     with pytest.raises(ValueError, match="--posterior belongs to --stage inverse"):
         CliffStudy(posterior=True)
 
@@ -86,7 +90,7 @@ def test_states_are_integrated_out_of_the_pixels():
     """Changes along the columns leave what is told alone; the sum of squares of the rest is kept."""
     rng = np.random.default_rng(0)
     columns, pixels = rng.standard_normal((60, 24)) * np.logspace(-6, 6, 24), rng.standard_normal(60)
-    told = Pixels(None, jnp.zeros(24), *mirrored(columns), jnp.arange(60)).of
+    told = Pixels(None, jnp.zeros(24), *reflections(columns), jnp.arange(60)).reduce
     turned = np.asarray(told(pixels))
     basis = np.linalg.qr(columns / np.linalg.norm(columns, axis=0))[0]
     assert turned.shape == (36,)

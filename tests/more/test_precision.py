@@ -16,7 +16,7 @@ from difsim.shape import Plane, Sphere
 from difsim.stepping import precision
 from difsim.stepping.marching import initialise
 from inversion import Bounded, Observation, Observations, Problem, fit
-from tests.helpers import single
+from tests.helpers import to_single
 from tests.ways import flight, forward, name, reverse
 
 
@@ -39,20 +39,20 @@ def test_what_was_forgotten_is_said_once(single_session):
     comet = Flight(PointMass(666.0, (0.0, 0.0, 0.0)), (0.0, 0.0, 0.0), Sphere((0.0, 0.0, 0.0), 1e3))
     with pytest.warns(UserWarning, match=r"difsim\.configure") as said:
         for _ in range(2):
-            simulate(single(comet), single(start), times)
+            simulate(to_single(comet), to_single(start), times)
     assert len(said) == 1
 
 
 def test_a_fit_without_a_valid_start_names_float64(single_session):
-    def never(p):
+    def fail(p):
         return {"height": p["e"]}, jnp.asarray(False)
 
-    problem = Problem({"e": Bounded(0.05, 0.95)}, never, Observations({"height": Observation(0.4, 0.001)}))
+    problem = Problem({"e": Bounded(0.05, 0.95)}, fail, Observations({"height": Observation(0.4, 0.001)}))
     with pytest.raises(RuntimeError, match=r"difsim\.configure"):
         fit(problem, key=jax.random.PRNGKey(0), starts=4, keep=2)
     with jax.enable_x64(True), pytest.raises(RuntimeError, match="no start gave") as said:
         fit(
-            Problem({"e": Bounded(0.05, 0.95)}, never, Observations({"height": Observation(0.4, 0.001)})),
+            Problem({"e": Bounded(0.05, 0.95)}, fail, Observations({"height": Observation(0.4, 0.001)})),
             key=jax.random.PRNGKey(0),
             starts=4,
             keep=2,
@@ -80,7 +80,7 @@ def test_default_tolerances_are_met_by_a_flight_in_float32(method):
     start, times = FlightState((9e3, 0.0, 0.0), (0.0, 0.27, 0.0)), jnp.array([0.0, 5e4])
     comet = Flight(PointMass(666.0, (0.0, 0.0, 0.0)), (0.0, 0.0, 0.0), Sphere((0.0, 0.0, 0.0), 1e3))
     wide = simulate(comet, start, times, solver=Adaptive(1e-12, 1e-12, order=8))
-    narrow = simulate(single(comet), single(start), times.astype(jnp.float32), **method)
+    narrow = simulate(to_single(comet), to_single(start), times.astype(jnp.float32), **method)
     assert narrow.last.position.dtype == jnp.float32
     np.testing.assert_allclose(narrow.last.position, wide.last.position, atol=1e-4 * 9e3)
 
@@ -92,8 +92,8 @@ def test_grains_far_from_the_origin_need_float64_positions_only():
     def push(model, position):
         return initialise(model, model.at_rest(position)).motion.rates.velocity[0, 1]
 
-    exact, plain = push(model, far), push(single(model), single(far))
-    assert push(single(model), far) == pytest.approx(float(exact), rel=3e-3)
+    exact, plain = push(model, far), push(to_single(model), to_single(far))
+    assert push(to_single(model), far) == pytest.approx(float(exact), rel=3e-3)
     assert abs(plain / exact - 1) > 0.1
-    end = simulate(single(model), single(model).at_rest(far), [0.0, 1e-4], solver=FixedSteps(10)).last
+    end = simulate(to_single(model), to_single(model).at_rest(far), [0.0, 1e-4], solver=FixedSteps(10)).last
     assert end.position.dtype == jnp.float64 and end.velocity.dtype == jnp.float32

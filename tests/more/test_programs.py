@@ -14,7 +14,7 @@ from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
 from difsim.stepping.marching import EqualSteps, advance, initialise
 from experiments.benchmarks import compile
-from tests.helpers import single
+from tests.helpers import to_single
 
 
 def grains():
@@ -25,7 +25,7 @@ def grains():
     return Grains(law, np.full(8, 5e-3), 2500.0, (0.0, 0.0, -9.81), (floor,)), places, 2e-5
 
 
-def marched(model, begun, dt, compiled):
+def march_text(model, begun, dt, compiled):
     """The text of steps of particles, before it is compiled or after."""
     arrays, static = eqx.partition((model, begun), eqx.is_array)
 
@@ -42,7 +42,7 @@ def marched(model, begun, dt, compiled):
 def grains_text(of=lambda tree: tree, compiled=False):
     model, places, dt = grains()
     model = of(model)
-    return marched(model, initialise(model, model.at_rest(of(jnp.asarray(places)))), dt, compiled)
+    return march_text(model, initialise(model, model.at_rest(of(jnp.asarray(places)))), dt, compiled)
 
 
 def soil_text(of=lambda tree: tree, compiled=False):
@@ -52,7 +52,7 @@ def soil_text(of=lambda tree: tree, compiled=False):
     material = DruckerPrager(1e5, 0.3, 0.4, density=2000.0)
     parts = CubicSpline(2.5 * spacing), Viscosity(0.3, 0.7, material.sound)
     model = of(Continuum(material, *parts, np.array([0.0, -9.81]), np.full(16, 0.2)))
-    return marched(model, initialise(model, model.at_rest(of(jnp.asarray(x)))), 1e-5, compiled)
+    return march_text(model, initialise(model, model.at_rest(of(jnp.asarray(x)))), 1e-5, compiled)
 
 
 def case_text(name):
@@ -76,7 +76,7 @@ def test_a_program_calls_neither_host_nor_lapack(name):
 @pytest.mark.parametrize("text", [grains_text, soil_text])
 def test_particles_in_float32_have_no_float64(text):
     """In a session of float64: compiling leaves nothing of the constants that are converted."""
-    assert "f64[" not in text(single, compiled=True)
+    assert "f64[" not in text(to_single, compiled=True)
 
 
 def products_of_three(text):

@@ -86,7 +86,7 @@ class Kind:
     read: Callable[[Path], Any]
 
 
-def shipped(name: str) -> bytes:
+def read_shipped(name: str) -> bytes:
     return (DATA / name).read_bytes()
 
 
@@ -95,7 +95,7 @@ def experiment():
     return read_experiment(COBBLES / "cams.json", [COBBLES / "stone.obj"] * 2)
 
 
-def in_metres(path: Path):
+def read_in_metres(path: Path):
     return load(path, "m")
 
 
@@ -112,30 +112,30 @@ ROBOTS = {
     ),
 }
 FILES = {
-    "lander": Kind(".toml", shipped("philae.toml"), read_lander),
-    "observations": Kind(".toml", shipped("philae_published.toml"), read_observations),
+    "lander": Kind(".toml", read_shipped("philae.toml"), read_lander),
+    "observations": Kind(".toml", read_shipped("philae_published.toml"), read_observations),
     "cameras, JSON": Kind(
-        ".json", shipped("cobbles/cams.json"), lambda path: read_cameras(path, ("bodies", "arcs_s"))
+        ".json", read_shipped("cobbles/cams.json"), lambda path: read_cameras(path, ("bodies", "arcs_s"))
     ),
     "cameras, YAML": Kind(".yaml", YAML.encode(), read_cameras),
     "experiment": Kind(
-        ".json", shipped("cobbles/cams.json"), lambda path: read_experiment(path, [COBBLES / "stone.obj"] * 2)
+        ".json", read_shipped("cobbles/cams.json"), lambda path: read_experiment(path, [COBBLES / "stone.obj"] * 2)
     ),
     "tracks": Kind(".csv", TRACKS, lambda path: read_tracks(path, experiment())),
     "series": Kind(".csv", SERIES, Series.read),
-    "calibration by grains": Kind(".json", shipped("sole_in_grains.json"), calibration.read),
+    "calibration by grains": Kind(".json", read_shipped("sole_in_grains.json"), calibration.read),
     "failure of the soak": Kind(".json", FAILURE, read_failure),
-    "OBJ": Kind(".obj", OBJ.encode(), in_metres),
-    "STL, text": Kind(".stl", STL.encode(), in_metres),
-    "STL, binary": Kind(".stl", binary_stl(), in_metres),
-    "PLY": Kind(".ply", PLY.encode(), in_metres),
-    "PLY, binary": Kind(".ply", binary_ply(), in_metres),
-    "OFF": Kind(".off", (f"OFF\n4 4 6\n{rows(TETRAHEDRON)}{rows(FACES, prefix='3 ')}").encode(), in_metres),
-    "plates": Kind(".tab", f"4 4\n{rows(TETRAHEDRON)}{rows(FACES, 1)}".encode(), in_metres),
+    "OBJ": Kind(".obj", OBJ.encode(), read_in_metres),
+    "STL, text": Kind(".stl", STL.encode(), read_in_metres),
+    "STL, binary": Kind(".stl", binary_stl(), read_in_metres),
+    "PLY": Kind(".ply", PLY.encode(), read_in_metres),
+    "PLY, binary": Kind(".ply", binary_ply(), read_in_metres),
+    "OFF": Kind(".off", (f"OFF\n4 4 6\n{rows(TETRAHEDRON)}{rows(FACES, prefix='3 ')}").encode(), read_in_metres),
+    "plates": Kind(".tab", f"4 4\n{rows(TETRAHEDRON)}{rows(FACES, 1)}".encode(), read_in_metres),
     "plates, rows v and f": Kind(
-        ".txt", (rows(TETRAHEDRON, prefix="v ") + rows(FACES, 1, "f ")).encode(), in_metres
+        ".txt", (rows(TETRAHEDRON, prefix="v ") + rows(FACES, 1, "f ")).encode(), read_in_metres
     ),
-    "VRML": Kind(".wrl", WRL.encode(), in_metres),
+    "VRML": Kind(".wrl", WRL.encode(), read_in_metres),
 }
 HAS_MUJOCO = importlib.util.find_spec("mujoco") is not None
 RANDOM = FILES | (ROBOTS if HAS_MUJOCO else {})
@@ -176,7 +176,7 @@ TOKENS += [b"2147483648", b"1:60:60", b"true", b"null", b"a" * 200_000]
 edits = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), st.sampled_from(TOKENS)), min_size=1, max_size=4)
 
 
-def changed(valid: bytes, changes) -> bytes:
+def change(valid: bytes, changes) -> bytes:
     """Bytes in other bytes' place: (where as a share of the length, how many, by what)."""
     for where, length, token in changes:
         at = int(where * len(valid))
@@ -222,7 +222,7 @@ def test_random_bytes(name, folder, content):
 @given(changes=edits)
 def test_a_changed_file(name, folder, changes):
     path = folder / f"changed{RANDOM[name].suffix}"
-    path.write_bytes(changed(RANDOM[name].valid, changes))
+    path.write_bytes(change(RANDOM[name].valid, changes))
     read_or_refused(RANDOM[name], path)
 
 

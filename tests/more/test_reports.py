@@ -6,7 +6,7 @@ import matplotlib.figure
 import pytest
 
 import experiments
-from experiments.report import Report, label, remedies, shown, tables_of
+from experiments.report import Report, format_value, label, remedies, tables_of
 
 STUDIES = Path(experiments.__file__).parent
 ABOUT = {
@@ -23,7 +23,7 @@ def text_of(study, name, summary):
     return Report(summary, STUDIES / study, name).text()
 
 
-def listed(table):
+def list_rows(table):
     return [list(table.columns), *table.to_numpy().tolist()]
 
 
@@ -32,18 +32,18 @@ def test_a_summary_becomes_tables():
     tables = tables_of(
         {"mass_kg": 2.0, "status": "OK", "laws": laws, "rows": [[1, 2]], "none": {}, "one": {"k": {"a": 1}}}
     )
-    assert {title: listed(table) for title, table in tables.items()} == {
+    assert {title: list_rows(table) for title, table in tables.items()} == {
         "numbers": [["", "value"], ["mass, kg", "2"], ["status", "OK"]],
         "laws": [["", "e", "to: a", "to: b"], ["hard", "0.5", "1", "2"], ["soft", "0.25", "3", "4"]],
         "rows": [["", "1"], ["1", "1"], ["2", "2"]],
         "one": [["", "a"], ["k", "1"]],
     }
     wide = tables_of({"runs": {"a": dict.fromkeys("rstuvwxyz", 1), "b": dict.fromkeys("rstuvwxyz", 2)}})["runs"]
-    assert listed(wide)[:2] == [["", "a", "b"], ["r", "1", "2"]]
+    assert list_rows(wide)[:2] == [["", "a", "b"], ["r", "1", "2"]]
     assert label("rebound_speed_m_s") == "rebound speed, m/s" and label("m") == "m"
     cells = {-1.25e-7: "−1.25 × 10^−7", 0.84519: "0.8452", 3: "3", True: "yes", None: "–", float("inf"): "–"}
-    assert {value: shown(value) for value in cells} == cells
-    assert shown(list(range(7))) == "7 numbers, 0 to 6"
+    assert {value: format_value(value) for value in cells} == cells
+    assert format_value(list(range(7))) == "7 numbers, 0 to 6"
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,17 @@ def test_a_summary_becomes_tables():
     ],
 )
 def test_numbers_below_their_resolution_are_zero(value, unit, text):
-    assert shown(value, unit) == text
+    assert format_value(value, unit) == text
 
 
 def test_a_table_finds_the_unit_of_each_number():
     """By the column's heading, the row's own, or a column of units; probabilities have no resolution."""
     table = tables_of({"rows": {"a": {"depth_m": 3e-27, "p": 3e-27}, "b": {"depth_m": 0.24, "p": 0.5}}})["rows"]
-    assert listed(table)[1:] == [["a", "0", "3 × 10^−27"], ["b", "0.24", "0.5"]]
+    assert list_rows(table)[1:] == [["a", "0", "3 × 10^−27"], ["b", "0.24", "0.5"]]
     table = tables_of(
         {"rows": {"spin": {"simulated": 5e-40, "unit": "rad/s"}, "p": {"simulated": 5e-40, "unit": "1"}}}
     )
-    assert [row[1] for row in listed(table["rows"])[1:]] == ["0", "5 × 10^−40"]
+    assert [row[1] for row in list_rows(table["rows"])[1:]] == ["0", "5 × 10^−40"]
 
 
 def test_a_page_holds_text_tables_and_pictures(tmp_path):

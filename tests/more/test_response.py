@@ -22,8 +22,8 @@ def test_a_quadratic_is_found_with_its_derivatives():
     np.testing.assert_allclose(surface(at), quadratic(at), rtol=1e-11)
     np.testing.assert_allclose(jax.jacfwd(surface)(at), jax.jacfwd(quadratic)(at), rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(jax.jacrev(surface)(at), jax.jacfwd(quadratic)(at), rtol=1e-9, atol=1e-14)
-    assert np.all(surface.error < 1e-10) and bool(surface.inside(at))
-    assert not surface.inside(jnp.array([1.3, 0.4, 6e6]))
+    assert np.all(surface.error < 1e-10) and bool(surface.is_inside(at))
+    assert not surface.is_inside(jnp.array([1.3, 0.4, 6e6]))
 
 
 def test_the_error_is_that_of_a_new_point():

@@ -11,7 +11,7 @@ from difsim.body import RigidState
 from difsim.contact import Vertices
 from difsim.dynamics import PointState
 from difsim.shape import Sphere
-from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube, jumping, thrown
+from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube, jumping, throw_cube
 
 REGION = Sphere((0.0, 0.0, 0.0), 100.0)  # of no consequence but in the last test; all solves share one compilation
 HEIGHT, E = 0.5, 0.6
@@ -56,7 +56,7 @@ def test_cube_on_a_face_settles_when_the_closed_form_says():
 
 def drop(region=REGION, last=2e4, up=0.0, throw=False):
     model = cube(GRAVITY["67p"], normal=jumping)
-    state = thrown(model)
+    state = throw_cube(model)
     body = RigidState(
         state.body.position,
         state.body.velocity + jnp.array([0.0, 0.0, up]),

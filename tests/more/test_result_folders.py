@@ -74,12 +74,12 @@ def test_a_run_killed_at_its_end_leaves_no_half_checkpoint(tmp_path, monkeypatch
     class Killed(BaseException):
         pass
 
-    def killed(folder):
+    def kill(folder):
         next(path for path in folder.rglob("*") if path.is_file()).unlink()
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(shutil, "rmtree", killed)
+        patched.setattr(shutil, "rmtree", kill)
         with pytest.raises(Killed):
             Toy(out=tmp_path).run()
     assert not (tmp_path / "toy_checkpoint").exists() and list(tmp_path.glob(".part-*"))

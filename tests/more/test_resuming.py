@@ -16,7 +16,7 @@ from experiments.agilkia import run as agilkia
 from experiments.agilkia.files import DATA
 from inversion import Checkpoint, Observation, sweep
 from tests.core.test_grid import ball
-from tests.crafted import HARM, planted
+from tests.crafted import HARM, plant
 
 LAW = HertzMindlin(1e6, 0.25, restitution=0.5, friction=0.5)
 
@@ -71,14 +71,14 @@ def test_what_lies_in_a_results_folder_is_never_executed(make, file, tmp_path, m
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         if make is bed:  # not poured for hours: its grains lie as they were thrown
-            patch.setattr("difsim.beds.specification.Settling.on", lambda *_: None)
+            patch.setattr("difsim.beds.specification.Settling.advance", lambda *_: None)
             patch.setattr("difsim.beds.specification.Settling.rest", lambda self, size, seen: seen(1.0))
             with pytest.raises(ZeroDivisionError):
                 make(folder)
         else:
             make(folder)
     (path,) = folder.glob(file)
-    for what in planted(path):
+    for what in plant(path):
         with pytest.raises(ValueError, match=r".") as error:
             make(folder)
         assert str(path) in str(error.value) and "remove" in str(error.value), what

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from difsim.sph import Tool
 from difsim.sph.tools import Carried, Sliding, Stopping, Turning
-from experiments.sampling.collect import orderings, settling
+from experiments.sampling.collect import orderings, settling_time
 from experiments.sampling.run import Sampling
 from experiments.sampling.scene import (
     CASES,
@@ -60,7 +60,7 @@ def test_a_brush_turns_in_a_tool_that_is_lowered():
 
 @pytest.mark.parametrize("spacing", [0.0012, 0.0018, 0.0024, 0.0028])
 def test_the_tool_is_touched_from_3_mm_at_any_spacing(spacing):
-    scene = Scene.of(CASES["P0"], spacing)
+    scene = Scene.build(CASES["P0"], spacing)
     _, left, right, frame = (np.asarray(tool.reference) for tool in scene.tools)
     reach = SUPPORT * spacing
     assert scene.bed[1].max() == pytest.approx(0.0, abs=1e-15)
@@ -79,7 +79,7 @@ def test_the_tool_is_touched_from_3_mm_at_any_spacing(spacing):
     bed, tools = cKDTree(scene.bed.T), np.concatenate([left, right, frame], axis=1)
     assert bed.query(tools.T)[0].min() > reach
     assert scene.position.shape[1] == scene.bed.shape[1] + sum(len(tool.members) for tool in scene.tools)
-    assert not scene.in_tray(scene.position, 0.0).any()
+    assert not scene.is_in_tray(scene.position, 0.0).any()
 
 
 def test_moduli_and_turns_are_those_of_the_paper():
@@ -88,14 +88,14 @@ def test_moduli_and_turns_are_those_of_the_paper():
     assert float(jnp.degrees(material.friction)) == pytest.approx(20.0) and float(material.cohesion) == 1000.0
     # Collecting, the side of a brush that faces the other goes up; clearing, it goes down.
     for name, way in (("P0", 1), ("P7", -1)):
-        for tool, side in zip(Scene.of(CASES[name], 0.0028).tools[1:3], (-1, 1), strict=True):
+        for tool, side in zip(Scene.build(CASES[name], 0.0028).tools[1:3], (-1, 1), strict=True):
             x, v = at(tool, jnp.asarray(0.5))
             facing = jnp.argmin(side * x[0])
             assert way * float(v[1, facing]) > 0.2
 
 
 def test_the_tray_goes_down_with_the_tool():
-    scene = Scene.of(CASES["P0"], 0.0028)
+    scene = Scene.build(CASES["P0"], 0.0028)
     frame = np.asarray(scene.tools[-1].at(jnp.asarray(0.3))[0])
     tray = frame[1, frame[1] > CLEARANCE + 2 * TIP - DESCENT * LOWERING]
     floor, ceiling = tray.min(), tray.max()
@@ -104,14 +104,14 @@ def test_the_tray_goes_down_with_the_tool():
         [0.0, 0.0, 0.0, 0.039],
         [floor - 0.002, ceiling + 0.002, 0.5 * (floor + ceiling), ceiling - 0.02],
     ]
-    assert np.flatnonzero(scene.in_tray(position, 0.3)).tolist() == [2, 3]
-    assert scene.in_tray(position, 0.3).shape == (scene.bed.shape[1],)
+    assert np.flatnonzero(scene.is_in_tray(position, 0.3)).tolist() == [2, 3]
+    assert scene.is_in_tray(position, 0.3).shape == (scene.bed.shape[1],)
 
 
 @pytest.mark.parametrize("spacing", [0.0, -0.001, 0.003])
 def test_a_spacing_that_cannot_touch_from_3_mm_is_refused(spacing):
     with pytest.raises(ValueError, match="--spacing"):
-        Scene.of(CASES["E0"], spacing)
+        Scene.build(CASES["E0"], spacing)
 
 
 def test_a_time_that_is_not_ahead_is_refused():
@@ -121,9 +121,9 @@ def test_a_time_that_is_not_ahead_is_refused():
 
 def test_settling_is_the_longest_flight_and_areas_are_named():
     # Thrown up at 9.6 m/s in 8 mm/s²: the paper's 40 minutes. Dropped from 2 m: √(2h/g).
-    assert settling(np.array([0.0]), np.array([9.6]), 8e-3) == pytest.approx(2400.0)
-    assert settling(np.array([2.0, 0.1]), np.zeros(2), 9.81) == pytest.approx(np.sqrt(4 / 9.81))
-    assert settling(np.zeros(0), np.zeros(0), 9.81) == 0.0
+    assert settling_time(np.array([0.0]), np.array([9.6]), 8e-3) == pytest.approx(2400.0)
+    assert settling_time(np.array([2.0, 0.1]), np.zeros(2), 9.81) == pytest.approx(np.sqrt(4 / 9.81))
+    assert settling_time(np.zeros(0), np.zeros(0), 9.81) == 0.0
     found = {"P5": {"tray_at_end_cm2": 3.0}, "P6": {"tray_at_end_cm2": 2.0}, "P0": {"tray_at_end_cm2": 1.0}}
     verdicts = orderings(found)
     assert verdicts == {
@@ -133,7 +133,7 @@ def test_settling_is_the_longest_flight_and_areas_are_named():
 
 
 def test_pairs_of_the_sensitivity_are_antithetic():
-    design = Design.of(5, 0.0028)
+    design = Design.draw(5, 0.0028)
     plus, minus = design.cases(3)
     for name, spread in SPREAD.items():
         base = getattr(BASE, name)
@@ -141,11 +141,11 @@ def test_pairs_of_the_sensitivity_are_antithetic():
         assert 0 < abs(getattr(plus, name) - base) <= 2 * spread
     assert plus.gravity == minus.gravity == BASE.gravity
     assert ((design.shift >= 0) & (design.shift < 0.0028)).all()
-    shifted, straight = Scene.of(plus, 0.0028, 0.001), Scene.of(plus, 0.0028)
+    shifted, straight = Scene.build(plus, 0.0028, 0.001), Scene.build(plus, 0.0028)
     np.testing.assert_allclose(
         shifted.bed - straight.bed, np.array([[0.001], [0.0]]) + 0 * shifted.bed, atol=1e-15
     )
     np.testing.assert_array_equal(shifted.tools[1].reference, straight.tools[1].reference)
-    np.testing.assert_array_equal(Design.of(8, 0.0028).xi[:5], design.xi)
+    np.testing.assert_array_equal(Design.draw(8, 0.0028).xi[:5], design.xi)
     with pytest.raises(ValueError, match="--pairs 3 must be more than 3"):
-        Design.of(3, 0.0028)
+        Design.draw(3, 0.0028)

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from difsim.declarations import quantity
-from difsim.saving.atomic import atomically
+from difsim.saving.atomic import write_atomically
 from difsim.saving.checkpoint import ABOUT, Checkpoint
 from difsim.saving.marks import digest
 from difsim.typing import Scalar
-from tests.crafted import HARM, Harmful, planted
+from tests.crafted import HARM, Harmful, plant
 
 
 def test_a_write_that_is_killed_leaves_the_file_before(tmp_path):
     path = tmp_path / "folder" / "piece.arrays"
 
     def write(text, killed=False):
-        with atomically(path) as beside:
+        with write_atomically(path) as beside:
             beside.write_text(text)
             if killed:
                 raise KeyboardInterrupt
@@ -42,7 +42,7 @@ def test_a_full_disk_is_reported_with_the_path(tmp_path):
     path, full = tmp_path / "piece.arrays", Path("/dev/full")  # a device on which nothing has room
     if not full.exists():
         pytest.skip("this system has no /dev/full")
-    with pytest.raises(OSError, match=r"No space left on device: .*piece\.arrays"), atomically(path):
+    with pytest.raises(OSError, match=r"No space left on device: .*piece\.arrays"), write_atomically(path):
         full.write_bytes(bytes(10**6))
     assert not list(tmp_path.iterdir())
 
@@ -55,7 +55,7 @@ class Sized(eqx.Module):
     name: str = eqx.field(static=True, default="kept by the template")
 
 
-def sized():
+def make_sized():
     arrays = {
         "float": jnp.arange(6.0).reshape(2, 3),
         "single": jnp.ones(3, jnp.float32),
@@ -71,7 +71,7 @@ def sized():
 
 
 def test_arrays_come_back_to_the_same_bits_types_and_structure(tmp_path):
-    tree, kept = sized(), Checkpoint(tmp_path, "mark")
+    tree, kept = make_sized(), Checkpoint(tmp_path, "mark")
     kept.write_tree("tree", tree)
     back = kept.read_tree("tree", tree)
     assert jax.tree.structure(back) == jax.tree.structure(tree)
@@ -110,7 +110,7 @@ def test_other_files_are_refused_and_never_executed(tmp_path, monkeypatch):
     monkeypatch.setenv(HARM, str(tmp_path / "harm"))
     kept = Checkpoint(tmp_path, "mark")
     kept.write("piece", {"x": np.arange(1000.0), "y": np.arange(5)})
-    for what in planted(kept.path("piece")):
+    for what in plant(kept.path("piece")):
         tracemalloc.start()
         began = time.perf_counter()
         with pytest.raises(ValueError, match=r"piece\.arrays .*: remove"):

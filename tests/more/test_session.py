@@ -12,7 +12,7 @@ print(jnp.ones(1).dtype, len(jax.devices()), jax.config.jax_compilation_cache_di
 """
 
 
-def said(code, tmp_path, **environment):
+def output_of(code, tmp_path, **environment):
     """What a program prints, and its warnings."""
     clean = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "EQX_ON_ERROR")}
     clean |= {"XDG_CACHE_HOME": str(tmp_path)} | environment
@@ -21,7 +21,7 @@ def said(code, tmp_path, **environment):
 
 
 def test_it_sets_float64_devices_cache_and_flags(tmp_path):
-    out, err = said(f"import difsim; difsim.configure(cores=3){REPORT}difsim.configure()", tmp_path)
+    out, err = output_of(f"import difsim; difsim.configure(cores=3){REPORT}difsim.configure()", tmp_path)
     dtype, devices, cache, *flags = out.split()
     assert (dtype, devices, cache) == ("float64", "3", str(tmp_path / "difsim" / "compiled"))
     assert "--xla_disable_hlo_passes=dot-library-rewriter" in flags and not err
@@ -42,34 +42,34 @@ print(early)
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory):
+def imports(tmp_path_factory):
     """What one process says of its imports: heavy libraries, modules that made an array, settings; its warnings."""
-    out, err = said(IMPORTS + REPORT, tmp_path_factory.mktemp("imported"))
+    out, err = output_of(IMPORTS + REPORT, tmp_path_factory.mktemp("imported"))
     return *out.splitlines(), err
 
 
-def test_an_import_sets_nothing(imported):
-    _, _, settings, err = imported
+def test_an_import_sets_nothing(imports):
+    _, _, settings, err = imports
     assert settings == "float32 1 None None" and not err
 
 
 @pytest.mark.parametrize("code", ["difsim.configure()", "difsim.configure(cache=None)"])
 def test_what_was_chosen_before_stays(tmp_path, code):
     chosen = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "mine"), "XLA_FLAGS": "--xla_cpu_enable_fast_math=false"}
-    out, err = said(f"import difsim; {code}{REPORT}", tmp_path, **chosen)
+    out, err = output_of(f"import difsim; {code}{REPORT}", tmp_path, **chosen)
     assert out == f"float64 1 {tmp_path / 'mine'} --xla_cpu_enable_fast_math=false" and not err
 
 
 def test_too_late_for_flags_is_said(tmp_path):
-    _, err = said("import jax.numpy as jnp; jnp.ones(1); import difsim; difsim.configure()", tmp_path)
+    _, err = output_of("import jax.numpy as jnp; jnp.ones(1); import difsim; difsim.configure()", tmp_path)
     assert "UserWarning: configure: JAX made an array before this call" in err
 
 
-def test_no_array_is_made_by_an_import(imported):
+def test_no_array_is_made_by_an_import(imports):
     """It would be of float32, and come before the flags."""
-    assert imported[1] == "[]"
+    assert imports[1] == "[]"
 
 
-def test_an_import_is_short(imported):
+def test_an_import_is_short(imports):
     """Heavy libraries of the host are imported where they are used."""
-    assert imported[0] == "[]"
+    assert imports[0] == "[]"

@@ -14,7 +14,7 @@ from difsim.dynamics import Bouncer, HardBody, HardState, PointState
 from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Sphere
-from difsim.stepping.variational import plain, scales_of
+from difsim.stepping.variational import build_plain, scales_of
 from tests.helpers import approx
 from tests.ways import impacts
 
@@ -30,7 +30,7 @@ def slope_axes(tilt):
     )
 
 
-def slid(p, time, derivative=None, max_steps=1_000_000):
+def slide(p, time, derivative=None, max_steps=1_000_000):
     """Where a point is that starts on a slope: (down, across) by (tilt, friction, speed down, speed across)."""
     tilt, friction, down, across = p
     normal, fall = slope_axes(tilt)
@@ -43,15 +43,15 @@ def slid(p, time, derivative=None, max_steps=1_000_000):
     return jnp.stack([x @ fall, x @ EAST]), solution
 
 
-slid_by = eqx.filter_jit(lambda p, time: jax.jacfwd(lambda p: slid(p, time), has_aux=True)(p))
+slid_by = eqx.filter_jit(lambda p, time: jax.jacfwd(lambda p: slide(p, time), has_aux=True)(p))
 
 
-def stopped(p):
+def slide_to_stop(p):
     """Place (down, across) and time of the stop."""
-    return slid_exactly(p, 40 / (p[1] * np.cos(p[0]) - np.sin(p[0])))
+    return slide_exactly(p, 40 / (p[1] * np.cos(p[0]) - np.sin(p[0])))
 
 
-def slid_exactly(p, duration, time=np.inf):
+def slide_exactly(p, duration, time=np.inf):
     """Place (down, across) and time, after a duration in τ with dt = |u| dτ, which the slip scales, or at a time."""
     tilt, friction, down, across = p
     pull, hold = np.sin(tilt), friction * np.cos(tilt)
@@ -87,20 +87,20 @@ FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 def test_a_slide_across_a_slope_stops_where_it_must(case):
     """Value and derivative by tilt, friction and velocity, against the motion in scaled time."""
     p = np.array(case)
-    place, time = stopped(p)[:2], stopped(p)[2]
+    place, time = slide_to_stop(p)[:2], slide_to_stop(p)[2]
     by_p, solution = slid_by(jnp.asarray(p), jnp.asarray(1.5 * time))
     assert solution.status == Status.OK and solution.last.phase == Phase.STICKING
     assert (np.asarray(solution.last.velocity) == 0).all()
-    found = slid(jnp.asarray(p), jnp.asarray(1.5 * time))[0]
+    found = slide(jnp.asarray(p), jnp.asarray(1.5 * time))[0]
     np.testing.assert_allclose(found, place, atol=1e-9)
-    exact = differences(lambda q: stopped(q)[:2], p)
+    exact = differences(lambda q: slide_to_stop(q)[:2], p)
     np.testing.assert_allclose(by_p, exact, atol=2e-8 * np.abs(exact).max())
 
 
 def test_the_derivative_of_a_run_that_ends_at_the_stop():
     """The place's derivative goes on through the stop; the flag counts the slide."""
     p = np.array([np.radians(10), 0.5, 0.0, 1.0])
-    stop = stopped(p)[2]
+    stop = slide_to_stop(p)[2]
     at, solution = slid_by(jnp.asarray(p), jnp.asarray(stop))
     later, _ = slid_by(jnp.asarray(p), jnp.asarray(1.5 * stop))
     np.testing.assert_allclose(at, later, atol=1e-6 * np.abs(later).max())
@@ -114,14 +114,14 @@ def test_a_slide_that_nearly_stops_and_turns_back(across):
     p, time = np.array([0.3, 0.05, -1.0, across]), 8.0
 
     def slope(k, step):
-        ends = [slid_exactly(p + step * way * np.eye(4)[k], 1e3, time)[:2] for way in (-1, 1)]
+        ends = [slide_exactly(p + step * way * np.eye(4)[k], 1e3, time)[:2] for way in (-1, 1)]
         return (ends[1] - ends[0]) / (2 * step)
 
     steps = [1e-4, 1e-4, 1e-4, 0.02 * across]
     exact = np.stack([(4 * slope(k, step / 2) - slope(k, step)) / 3 for k, step in enumerate(steps)], axis=1)
     slopes, solution = slid_by(jnp.asarray(p), jnp.asarray(time))
     assert solution.status == Status.OK
-    np.testing.assert_allclose(solution.last.position @ EAST, slid_exactly(p, 1e3, time)[1], atol=1e-4 * across)
+    np.testing.assert_allclose(solution.last.position @ EAST, slide_exactly(p, 1e3, time)[1], atol=1e-4 * across)
     for found, by in zip(slopes, exact, strict=True):
         np.testing.assert_allclose(found, by, atol=2e-5 * np.abs(by).max())
 
@@ -143,17 +143,19 @@ def test_a_slide_that_does_not_end_has_a_derivative():
     scales = scales_of(model, jnp.array(0.0), state)
 
     @jax.jit
-    def pulled(model, z, there):
+    def pull(model, z, there):
         def end(model, z):
             t = jnp.array(3.0)
-            return plain(model, scales).landed(t, z, lambda model, t, state: model.boundary(t, state), there)[:2]
+            return build_plain(model, scales).find_landing(
+                t, z, lambda model, t, state: model.boundary(t, state), there
+            )[:2]
 
         (t, z), pull = jax.vjp(end, model, z)
         return t, z, pull((jnp.ones_like(t), jnp.ones_like(z)))
 
     z = scales.numbers(state)[None]
-    far, _, _ = pulled(model, z, True)
-    t, same, (by_model, by_z) = pulled(model, z, False)
+    far, _, _ = pull(model, z, True)
+    t, same, (by_model, by_z) = pull(model, z, False)
     assert abs(far) > 1e12
     assert t == 3.0 and (same == z).all() and (by_z == 1).all()
     assert all((x == 0).all() for x in jax.tree.leaves(by_model))
@@ -201,7 +203,7 @@ def test_an_impact_that_leaves_hardly_any_slip_ends_at_rest(slip):
     """Less than the least slip is no slide: the end of such a one was never found."""
     model = Bouncer(Uniform((0.0, 0.0, -9.81)), FLOOR, 0.0, 0.5)
     start = PointState((0.0, 0.0, 0.0), (0.5 + slip, 0.0, -1.0))
-    end = simulate(model, start, jnp.array([0.0, 60.0]), **impacts(5), throw=False)  # the program of `slid`
+    end = simulate(model, start, jnp.array([0.0, 60.0]), **impacts(5), throw=False)  # the program of `slide`
     assert end.status == Status.OK and end.last.phase == Phase.STICKING and (end.last.velocity == 0).all()
     assert end.stats.steps < 1000
     np.testing.assert_allclose(

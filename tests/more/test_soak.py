@@ -59,15 +59,15 @@ FAULTY = Scene(
 
 
 @pytest.fixture
-def searched(monkeypatch, tmp_path, capsys):
+def run_search(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(run, "SCENES", (FAULTY,))
     monkeypatch.setattr(run, "CHUNK", 10)  # scenes enough for both faults
     Soak(hours=1e-4, out=tmp_path, keep_checkpoint=True).run()
     return tmp_path, capsys.readouterr().out
 
 
-def test_a_planted_fault_is_found_written_and_repeated(searched, capsys):
-    out, _ = searched
+def test_a_planted_fault_is_found_written_and_repeated(run_search, capsys):
+    out, _ = run_search
     summary = json.loads((out / "summary.json").read_text())
     (row,) = summary["table"]
     assert row["scenes"] >= run.CHUNK and row["scenes"] % run.CHUNK == 0 and row["OK"] == row["scenes"]
@@ -83,8 +83,8 @@ def test_a_planted_fault_is_found_written_and_repeated(searched, capsys):
         assert "a toy, scene" in text and f"\n{check}: " in text
 
 
-def test_an_interrupted_search_goes_on(searched, monkeypatch, tmp_path):
-    out, _ = searched
+def test_an_interrupted_search_goes_on(run_search, monkeypatch, tmp_path):
+    out, _ = run_search
     before = json.loads((out / "summary.json").read_text())["scenes"]
     monkeypatch.setattr(run, "judge_chunk", lambda *_: pytest.fail("a piece that is there is made again"))
     monkeypatch.setattr(run.itertools, "count", lambda: range(before // run.CHUNK))
@@ -104,8 +104,8 @@ def test_what_is_no_failure_is_refused(tmp_path):
         Soak(model=("nonsense",), out=tmp_path / "out").run()
 
 
-def test_the_page_shows_what_the_summary_says(searched, tmp_path):
-    out, _ = searched
+def test_the_page_shows_what_the_summary_says(run_search, tmp_path):
+    out, _ = run_search
     Soak(stage="page", results=out, out=tmp_path / "docs").run()
     page, summary = (tmp_path / "docs" / "soak.md").read_text(), json.loads((out / "summary.json").read_text())
     assert f"{summary['scenes']} scenes" in page and "| a toy |" in page

@@ -12,7 +12,7 @@ from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, V
 from difsim.sph.continuum import ContinuumMotion
 from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
 from difsim.stepping.marching import Progress
-from tests.helpers import check_gradients, single
+from tests.helpers import check_gradients, to_single
 
 SPACING = 0.01
 
@@ -24,7 +24,7 @@ def lattice(x, y):
     return (np.stack(np.meshgrid(np.arange(*x), np.arange(*y), indexing="ij")).reshape(2, -1) + 0.5) * SPACING
 
 
-def put_together(solid, walls, gravity=0.0, alpha=0.3, **rest):
+def assemble(solid, walls, gravity=0.0, alpha=0.3, **rest):
     """A model of a solid, which comes first, and walls, each with a normal or without, and its state at rest."""
     position = np.concatenate([solid] + [w for w, _ in walls], axis=1)
     ends = np.cumsum([solid.shape[1]] + [w.shape[1] for w, _ in walls])
@@ -44,7 +44,7 @@ def put_together(solid, walls, gravity=0.0, alpha=0.3, **rest):
     return model, model.at_rest(jnp.asarray(position))
 
 
-def after(model, state, time, dt) -> Progress:
+def run_until(model, state, time, dt) -> Progress:
     """The run from `state` at 0 s until `time` s in steps of `dt` s."""
     return simulate(model, state, [0.0, time], solver=FixedSteps(round(time / dt))).progress
 
@@ -53,10 +53,10 @@ def test_a_column_between_slippery_walls_bears_its_weight():
     nx, ny, g = 6, 14, 9.81
     walls = [(lattice((-3, 0), (0, ny + 3)), (1, 0)), (lattice((nx, nx + 3), (0, ny + 3)), (-1, 0))]
     walls.append((lattice((-3, nx + 3), (-3, 0)), None))
-    model, state = put_together(lattice((0, nx), (0, ny)), walls, gravity=g)
+    model, state = assemble(lattice((0, nx), (0, ny)), walls, gravity=g)
     # Nearly critical damping of the column's first mode, π c/2H.
     model = eqx.tree_at(lambda m: m.damping, model, jnp.asarray(400.0))
-    end = after(model, state, 0.06, 2e-4)
+    end = run_until(model, state, 0.06, 2e-4)
     stress = np.asarray(end.motion.state.stress)[:, :, : nx * ny].reshape(3, 3, nx, ny)
     depth = (ny - np.arange(ny) - 0.5) * SPACING
     inside = slice(2, -2)  # the kernel of the two rows at the top is cut
@@ -79,17 +79,17 @@ def test_only_positions_and_tools_stay_float64():
     """All else is float32, with all corrections and both kinds of wall, in a session of float64; traced only."""
     solid = lattice((0, 7), (0, 7))
     walls = [(lattice((-3, 0), (0, 7)), (1, 0)), (lattice((-3, 10), (-3, 0)), None)]
-    model, state = put_together(solid, walls, gravity=9.81, corrections=CORRECTIONS)
+    model, state = assemble(solid, walls, gravity=9.81, corrections=CORRECTIONS)
     motion = ContinuumMotion(jnp.asarray(0.0), state, state, {}, {})
     near = Neighbours.allocate(state.position, 2.5 * SPACING, 0.0, rigid=model.rigid)
     soil = DruckerPrager(1e6, 0.3, 0.5, density=2000.0)
     for material, way in ((soil, Continuum.step), (ELASTIC, Continuum.attempt)):
         whole = eqx.tree_at(lambda m: m.material, model, material)
         before = motion, near, jnp.asarray(1e-4)
-        now = jax.eval_shape(way, single(whole), *single(before))
+        now = jax.eval_shape(way, to_single(whole), *to_single(before))
         assert {x.dtype for x in jax.tree.leaves(now)} == {jnp.dtype(jnp.float32)}
-        mixed = eqx.tree_at(lambda m: m.tools, single(whole), whole.tools)
-        at = eqx.tree_at(lambda m: (m.time, m.state.position), single(motion), (motion.time, state.position))
+        mixed = eqx.tree_at(lambda m: m.tools, to_single(whole), whole.tools)
+        at = eqx.tree_at(lambda m: (m.time, m.state.position), to_single(motion), (motion.time, state.position))
         now = jax.eval_shape(way, mixed, at, *before[1:])
         assert [x.shape for x in jax.tree.leaves(now) if x.dtype != jnp.float32] == [(), state.position.shape]
 
@@ -97,12 +97,12 @@ def test_only_positions_and_tools_stay_float64():
 def test_soil_far_from_the_origin_needs_float64_positions_only():
     by = jnp.full((2, 1), 100.0)
     walls = [(lattice((-3, 0), (0, 5)), (1, 0)), (lattice((-3, 8), (-3, 0)), None)]
-    near, state = put_together(lattice((0, 5), (0, 5)), walls)
+    near, state = assemble(lattice((0, 5), (0, 5)), walls)
     near = eqx.tree_at(lambda m: m.material, near, DruckerPrager(1e6, 0.3, 0.5, density=2000.0))
     far = eqx.tree_at(lambda m: [t.reference for t in m.tools], near, [t.reference + by for t in near.tools])
-    all_but_tools = eqx.tree_at(lambda m: m.tools, single(far), far.tools)
+    all_but_tools = eqx.tree_at(lambda m: m.tools, to_single(far), far.tools)
 
-    def after(model, position):
+    def run_to_end(model, position):
         state = model.at_rest(position)
         way = {"solver": FixedSteps(40, neighbours=allocate(model, state)), "derivative": Unrolled()}
 
@@ -115,13 +115,13 @@ def test_soil_far_from_the_origin_needs_float64_positions_only():
         _, slope, last = eqx.filter_jit(lambda g: jax.jvp(height, (g,), (jnp.ones_like(g),), has_aux=True))(one)
         return float(slope), last
 
-    slope, exact = after(near, state.position)
-    found, end = after(all_but_tools, state.position + by)
+    slope, exact = run_to_end(near, state.position)
+    found, end = run_to_end(all_but_tools, state.position + by)
     fallen = np.abs(exact.position - state.position).max()
     np.testing.assert_allclose(end.position - by, exact.position, rtol=0, atol=1e-5 * fallen)
     assert found == pytest.approx(slope, rel=1e-5)
     assert {x.dtype for x in (end.velocity, end.stress, end.density)} == {jnp.dtype(jnp.float32)}
-    _, plain = after(single(far), single(state.position + by))
+    _, plain = run_to_end(to_single(far), to_single(state.position + by))
     assert np.abs(plain.position - by - exact.position).max() > 1e-2 * fallen
 
 

@@ -19,11 +19,11 @@ def grid():
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
 
 
-def rough(degree):
+def rough_table(degree):
     return GridSpline(ORIGIN, SPACING, jax.random.normal(jax.random.PRNGKey(5), SHAPE), degree)
 
 
-def inside(spline, n, seed=1):
+def inner_points(spline, n, seed=1):
     u = np.random.default_rng(seed).uniform(size=(n, 3))
     return spline.lower[None] + jnp.asarray(u) * (spline.upper - spline.lower)[None]
 
@@ -40,7 +40,7 @@ def test_polynomials_are_exact(degree):
     spline = interpolate(polynomial(grid(), degree), ORIGIN, SPACING, degree)
     np.testing.assert_allclose(spline.lower, ORIGIN, rtol=1e-14)
     np.testing.assert_allclose(spline.upper, grid()[-1, -1, -1], rtol=1e-14)
-    x = inside(spline, 200)
+    x = inner_points(spline, 200)
 
     def exact(x):
         return polynomial(x, degree)
@@ -53,7 +53,7 @@ def test_polynomials_are_exact(degree):
 @DEGREES
 def test_derivatives_are_continuous_across_knots(degree):
     """Order degree - 1 on both sides of a face between cells, an edge and a corner; the next order jumps."""
-    spline = rough(degree)
+    spline = rough_table(degree)
     knot = 2.5 if degree == 2 else 3.0
     derivative = spline.__call__
     for order in range(degree + 1):

@@ -8,7 +8,7 @@ import pytest
 from difsim import Adaptive, FixedSteps, Status, simulate
 from difsim.dynamics import PointState
 from tests.bodies import Bullet
-from tests.core.test_bounces import G, above
+from tests.core.test_bounces import G, drop_above
 from tests.ways import equal, forward, name
 
 
@@ -18,7 +18,7 @@ class Unknown(Bullet):
 
 
 def test_a_force_that_is_not_known_is_never_ok():
-    model, start, times = Unknown(6e3, 0.05, gravity=G), above(jnp.array(0.6)), jnp.array([0.0, 0.8])
+    model, start, times = Unknown(6e3, 0.05, gravity=G), drop_above(jnp.array(0.6)), jnp.array([0.0, 0.8])
     assert simulate(model, start, times, throw=False).status == Status.NOT_FINITE
 
 
@@ -28,7 +28,7 @@ class Unaccounted(Bullet):
 
 
 def test_an_account_that_is_not_finite_is_told():
-    model, start = Unaccounted(6e3, 0.05), above(jnp.array(0.6))
+    model, start = Unaccounted(6e3, 0.05), drop_above(jnp.array(0.6))
     solution = simulate(model, start, jnp.array([0.0, 0.1]), solver=FixedSteps(50), throw=False)
     assert solution.status == Status.NOT_FINITE and jnp.all(jnp.isfinite(solution.last.position))
 

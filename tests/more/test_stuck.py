@@ -7,7 +7,7 @@ import pytest
 from difsim import Status
 from difsim.status import raise_unless_ok
 from inversion.outcome import Calls
-from inversion.stuck import stuck_leaves, stuck_values
+from inversion.stuck import find_stuck_leaves, find_stuck_values
 from inversion.tree import Node
 
 
@@ -23,7 +23,7 @@ from inversion.tree import Node
     ],
 )
 def test_a_value_between_better_ones_is_stuck(misfit, expected):
-    assert stuck_values([1.0, 2.0, 3.0, 4.0][: len(misfit)], misfit) == expected
+    assert find_stuck_values([1.0, 2.0, 3.0, 4.0][: len(misfit)], misfit) == expected
 
 
 def test_leaves_are_judged_by_the_best_at_each_value():
@@ -39,7 +39,7 @@ def test_leaves_are_judged_by_the_best_at_each_value():
         Node({"friction": f, "scenario": s}, misfit, misfit, 1.0, {}, None, "leaf", Calls())
         for f, s, misfit in rows
     ]
-    assert stuck_leaves(leaves) == {"friction": (0.6,)}
+    assert find_stuck_leaves(leaves) == {"friction": (0.6,)}
 
 
 def test_a_batch_says_how_its_runs_ended():

@@ -30,7 +30,7 @@ def disc(radius, height, sectors=24):
     )
 
 
-def outside(mesh, centre, radius):
+def protrusion(mesh, centre, radius):
     """How far the farthest pebble of a convex solid stands out, m: by the planes of its faces."""
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     normal = np.cross(b - a, c - a)
@@ -48,7 +48,7 @@ def test_a_cube_is_filled():
     assert found.radius[0] == pytest.approx(0.5, rel=0.05)  # the first is the largest there is
     assert found.vacancy[0] == pytest.approx(1 - 4 / 3 * np.pi * found.radius[0] ** 3, abs=3e-3)
     assert (np.diff(found.vacancy) < 0).all() and found.vacancy[-2] > 0.15 >= found.vacancy[-1]
-    assert outside(mesh, found.centre, found.radius) < 1e-12
+    assert protrusion(mesh, found.centre, found.radius) < 1e-12
     # By points that the filling does not know: what it chose by its own is a little too good.
     seen = np.random.default_rng(0).uniform(size=(4000, 3))
     assert vacancy(found.centre, found.radius, seen) == pytest.approx(0.15, abs=0.02)

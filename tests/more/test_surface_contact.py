@@ -16,7 +16,7 @@ from difsim.contact import (
     TangentialSpring,
     Vertices,
 )
-from difsim.contact.contact_points import Moving
+from difsim.contact.contact_points import BodyMotion
 from difsim.contact.friction import TangentialHistory
 from difsim.shape import Plane
 from tests.helpers import approx, check_finite
@@ -28,11 +28,11 @@ MASS, EDGE, WIDTH = 2.0, 0.4, 1e-3
 SPRINGS = [TangentialSpring(0.4, 5e4), MindlinSpring(0.4, 8e4, 1.0)]
 
 
-def moving(centre, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)) -> Moving:
+def moving_body(centre, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)) -> BodyMotion:
     centre, velocity, spin = (jnp.asarray(v, float) for v in (centre, velocity, spin))
     inertia = jnp.diag(jnp.array([0.05, 0.07, 0.09]))
     pull = jnp.array([1.0, 0.5, -9.81])
-    return Moving(centre, velocity, spin, jnp.array(MASS), inertia, pull, jnp.array([0.3, -0.2, 0.1]))
+    return BodyMotion(centre, velocity, spin, jnp.array(MASS), inertia, pull, jnp.array([0.3, -0.2, 0.1]))
 
 
 def spring_point(law, width=WIDTH):
@@ -42,7 +42,7 @@ def spring_point(law, width=WIDTH):
     )
 
     def wrench(height, velocity, stretch):
-        body = moving((0.0, 0.0, 0.0), velocity)
+        body = moving_body((0.0, 0.0, 0.0), velocity)
         body = eqx.tree_at(lambda b: b.centre, body, jnp.stack([0 * height, 0 * height, height]))
         return contact.wrench(FLOOR, body, jnp.eye(3), stretch[None])
 
@@ -72,7 +72,7 @@ def cycle(law, depths, slips):
         history = law.advance(history, after, 1e5 * after, jnp.stack([step[1], 0.0, 0.0]), up, 1.0)
         return (stretch + k2, history), (middle[0], history.force[0], step[1])
 
-    start = jnp.zeros(3), TangentialHistory.none()
+    start = jnp.zeros(3), TangentialHistory.zeros()
     _, (ours, theirs, step) = jax.lax.scan(follow, start, (depths[:-1], steps))
     return ours, theirs, -jnp.sum(ours * step), -jnp.sum(theirs * step)
 

@@ -138,18 +138,18 @@ def test_killed_sweep_resumes_where_it_was(tmp_path, cluster):
     process = subprocess.Popen(command, env=environment)
     deadline = time.monotonic() + 120
 
-    def finished():
+    def count_finished():
         return list(tmp_path.glob("store/*/chunk-*.arrays"))
 
-    while len(finished()) < 2 and time.monotonic() < deadline:
+    while len(count_finished()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     time.sleep(1.0)  # its workers end too, and write to the log no more
-    kept = {path: path.stat().st_mtime_ns for path in finished()}
+    kept = {path: path.stat().st_mtime_ns for path in count_finished()}
     assert 2 <= len(kept) < 12
     (tmp_path / "log").unlink()
     subprocess.run(command, env=environment, check=True)
-    assert len(finished()) == 12
+    assert len(count_finished()) == 12
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
     assert len((tmp_path / "log").read_text().split()) == 24 - 2 * len(kept)

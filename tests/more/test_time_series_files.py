@@ -42,14 +42,14 @@ def test_a_series_is_read_from_files_and_tables(tmp_path):
         assert series.size == 2 and series.gaps == 1
 
 
-def dated(path, *times, epoch="2014-11-12T15:34:04Z", **options):
+def times_of(path, *times, epoch="2014-11-12T15:34:04Z", **options):
     """The times that a series has from dates in a file."""
     path.write_text("time,value\n" + "".join(f"{time},1\n" for time in times), encoding="utf-8")
     return np.asarray(Series.read(path, sigma=1.0, epoch=epoch, **options).times)
 
 
 def test_dates_are_read_in_each_form_of_iso_8601(tmp_path):
-    times = dated(
+    times = times_of(
         tmp_path / "acc.csv",
         "2014-11-12T15:34:04",
         "2014-11-12T15:34:04.123456789",
@@ -90,9 +90,9 @@ def test_dates_of_other_libraries_are_the_same_times():
 
 def test_leap_seconds_count(tmp_path):
     end = ("2016-12-31T23:59:59", "2016-12-31T23:59:60.5", "2017-01-01T01:00:00+01:00")
-    np.testing.assert_array_equal(dated(tmp_path / "a.csv", *end, epoch="2016-12-31T23:59:58"), [1.0, 2.5, 3.0])
+    np.testing.assert_array_equal(times_of(tmp_path / "a.csv", *end, epoch="2016-12-31T23:59:58"), [1.0, 2.5, 3.0])
     with pytest.raises(ValueError, match="no leap second was there"):
-        dated(tmp_path / "a.csv", "2015-12-31T23:59:60")
+        times_of(tmp_path / "a.csv", "2015-12-31T23:59:60")
 
 
 # TAI - UTC and the day it began, as in the kernel naif0012.tls of NAIF: a reference apart from our list.
@@ -114,7 +114,7 @@ def test_elapsed_times_are_those_of_spice(tmp_path):
     dates = [f"{day}T12:34:56.5" for day in days]
     with kernels(tmp_path / "leaps.tls"):
         theirs = np.array([spice.str2et(date) for date in ("2000-01-01T12:00:00", *dates)])
-    ours = dated(tmp_path / "a.csv", *dates, epoch="2000-01-01T12:00:00")
+    ours = times_of(tmp_path / "a.csv", *dates, epoch="2000-01-01T12:00:00")
     np.testing.assert_allclose(ours, theirs[1:] - theirs[0], rtol=0, atol=4e-3)  # TDB swings by 1.7 ms
 
 
@@ -138,14 +138,14 @@ def test_elapsed_times_are_those_of_spice(tmp_path):
 )
 def test_dates_in_another_form_are_refused(tmp_path, time, says):
     with pytest.raises(ValueError, match=says):
-        dated(tmp_path / "acc.csv", "2014-11-12T15:34:04", time)
+        times_of(tmp_path / "acc.csv", "2014-11-12T15:34:04", time)
     with pytest.raises(ValueError, match=f"epoch = .*{says.split(': ')[-1]}"):
-        dated(tmp_path / "acc.csv", "2014-11-12T15:34:04", epoch=time)
+        times_of(tmp_path / "acc.csv", "2014-11-12T15:34:04", epoch=time)
 
 
 def test_an_epoch_of_numbers_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"acc\.csv: epoch = .*: times are numbers"):
-        dated(tmp_path / "acc.csv", "0.0", "1.0")
+        times_of(tmp_path / "acc.csv", "0.0", "1.0")
 
 
 @pytest.mark.parametrize(

@@ -34,26 +34,26 @@ def test_a_new_value_is_not_traced_again():
 
     assert count_traces(f, *[(P0.at[4].set(μ),) for μ in (0.3, 0.6, 1.0)]) == 1
 
-    def whole(model, state):
+    def solve(model, state):
         return simulate(model, state, times).states
 
-    assert count_traces(whole, build(P0), build(P0.at[0].set(0.1))) == 1
+    assert count_traces(solve, build(P0), build(P0.at[0].set(0.1))) == 1
 
 
 @pytest.fixture(scope="module")
-def put_in():
+def put_numbers_in():
     """The touchdown with numbers put into a model that was right, inside jit, where no value is known."""
     places = lambda m: (m.regolith.porosity, m.boulder.edge_point, m.boulder.radius, m.lander.feet)  # noqa: E731
 
     @jax.jit
-    def found(porosity, height, radius, spread):
+    def find(porosity, height, radius, spread):
         model, state = build(P0)
         edge, feet = model.boulder.edge_point.at[2].set(height), model.lander.feet.at[:, :2].multiply(spread)
         model = eqx.tree_at(places, model, (porosity, edge, radius, feet))
         solution = simulate(model, state, TIMES[:2], solver=Adaptive(1e-6, 1e-6), throw=False)
         return solution.status, solution.ok, solution.values_are_valid
 
-    return found
+    return find
 
 
 RIGHT = {"porosity": 0.75, "height": 0.2, "radius": 0.2, "spread": 1.0}
@@ -63,9 +63,9 @@ RIGHT = {"porosity": 0.75, "height": 0.2, "radius": 0.2, "spread": 1.0}
     "change",
     [{"porosity": 1.0}, {"porosity": 0.0}, {"height": -0.2}, {"height": 0.0}, {"radius": 0.0}, {"spread": 0.0}],
 )
-def test_an_impossible_touchdown_is_a_status_inside_jit(put_in, change):
-    assert put_in(**RIGHT)[0] == Status.OK
-    status, ok, values_are_valid = put_in(**RIGHT | change)
+def test_an_impossible_touchdown_is_a_status_inside_jit(put_numbers_in, change):
+    assert put_numbers_in(**RIGHT)[0] == Status.OK
+    status, ok, values_are_valid = put_numbers_in(**RIGHT | change)
     assert status == Status.INVALID_MODEL and not ok and not values_are_valid
 
 

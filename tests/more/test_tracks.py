@@ -8,7 +8,7 @@ from scipy.optimize import least_squares
 
 from difsim.body import RigidState
 from experiments.hopper import tracks
-from experiments.hopper.track import GRAVITY_HERE, GRID, change, flights, moved
+from experiments.hopper.track import GRAVITY_HERE, GRID, change, change_state, flights
 from inversion import Bounded, Observation, Observations, Problem
 from inversion.shooting import Chain, progressive
 
@@ -32,7 +32,7 @@ def test_arc_covariance_is_that_of_the_mismatches():
     chosen = chain.mean + np.array([1.0, -2.0, 0.5, 1.0, 0.0, 0.0])
     flat = u.reshape(-1, 8)
     slope = np.linalg.solve(np.cov(miss.T), (miss - miss.mean(axis=0)).T @ flat / len(flat))
-    np.testing.assert_allclose(chain.estimated(chosen).ravel(), (chosen - chain.mean) @ slope, atol=0.05)
+    np.testing.assert_allclose(chain.estimate(chosen).ravel(), (chosen - chain.mean) @ slope, atol=0.05)
     own = np.linalg.inv(chain.covariance[:2, :2])
     assert chain.chi_squared(chosen)[0] == pytest.approx(np.array([1.0, -2.0]) @ own @ np.array([1.0, -2.0]))
 
@@ -40,22 +40,22 @@ def test_arc_covariance_is_that_of_the_mismatches():
 BENT, SIGMA, SLACK, ARCS = 0.5, 0.1, 1e-3, 30
 
 
-def bent(p, x):
+def bend(p, x):
     """An arc's end, with its derivatives by the parameter and by the start."""
     return 1 + p * np.cos(2 * x), np.cos(2 * x), -2 * p * np.sin(2 * x)
 
 
-def chained(seen, rounds):
+def chain(seen, rounds):
     """p and its standard deviation from the estimated states of a chain, by so many rounds."""
     p, shifts = BENT, np.zeros((ARCS + 1, 1))
     for _ in range(rounds):
-        end, by_p, by_start = bent(p, seen[:-1] + SIGMA * shifts[:-1, 0])
+        end, by_p, by_start = bend(p, seen[:-1] + SIGMA * shifts[:-1, 0])
         spreads, slopes = np.full((ARCS + 1, 1, 1), SIGMA), SIGMA * by_start[:, None, None]
         chain = Chain(spreads, slopes, shifts, np.array([SLACK]), np.ones(ARCS, bool))
         weight = np.linalg.solve(chain.covariance, by_p)
         off = end - seen[1:]
         step = -(weight @ (off - chain.mean)) / (weight @ by_p)
-        p, shifts = p + step, chain.estimated(off + by_p * step)
+        p, shifts = p + step, chain.estimate(off + by_p * step)
     return p, (weight @ by_p) ** -0.5
 
 
@@ -65,15 +65,15 @@ def test_rounds_end_at_most_likely_parameters_and_starts():
     for i in range(100):
         true = [rng.uniform(0, 1)]
         for _ in range(ARCS):
-            true.append(bent(BENT, true[-1])[0] + SLACK * rng.normal())
+            true.append(bend(BENT, true[-1])[0] + SLACK * rng.normal())
         seen = np.array(true) + SIGMA * rng.normal(size=ARCS + 1)
-        (p, sigma), (once, narrow) = chained(seen, 8), chained(seen, 1)
+        (p, sigma), (once, narrow) = chain(seen, 8), chain(seen, 1)
         z.append(((p - BENT) / sigma, (once - BENT) / narrow))
         if i < 3:
 
             def residual(x, seen=seen):
                 state = seen + SIGMA * x[1:]
-                return np.concatenate([x[1:], (bent(x[0], state[:-1])[0] - state[1:]) / SLACK])
+                return np.concatenate([x[1:], (bend(x[0], state[:-1])[0] - state[1:]) / SLACK])
 
             joint = least_squares(residual, np.concatenate([[BENT], np.zeros(ARCS + 1)]), xtol=1e-12).x[0]
             assert p == pytest.approx(joint, abs=1e-4 * sigma)
@@ -103,7 +103,7 @@ def test_a_growing_horizon_starts_from_the_fit_before():
 
 def test_a_change_of_state_and_its_inverse():
     d = 0.3 * np.random.default_rng(1).normal(size=12)
-    np.testing.assert_allclose(change(moved(STATE, jnp.asarray(d)), STATE), d, atol=1e-12)
+    np.testing.assert_allclose(change(change_state(STATE, jnp.asarray(d)), STATE), d, atol=1e-12)
 
 
 def test_flights_are_where_only_gravity_acts():

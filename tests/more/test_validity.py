@@ -39,7 +39,7 @@ class OwnSmoothLaw(OwnLaw):
         return self.stiffness * safe.ramp(depth, 1e-3)
 
 
-def bounced(law, **options):
+def bounce(law, **options):
     model, start = Line(law, gravity=EARTH, is_held=True), LineState((0.0, 0.2), (0.0, 0.0))
     return simulate(model, start, TIMES, **LAX, throw=False, **options).last.x[1]
 
@@ -52,12 +52,12 @@ def fall(stiffness, regularisation, method, **options):
 
 def test_law_without_base_is_refused_unless_declared_continuous():
     stiffness = jnp.array(2e4)
-    assert np.isfinite(bounced(OwnLaw(stiffness)))
+    assert np.isfinite(bounce(OwnLaw(stiffness)))
     for derivative in (jax.jacfwd, lambda f: jax.jit(jax.jacfwd(f))):
         with pytest.raises(ValueError, match="the force of OwnLaw jumps at touch"):
-            derivative(lambda k: bounced(OwnLaw(k)))(stiffness)
-    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnSmoothLaw(k)))(stiffness))
-    assert np.isfinite(jax.jacfwd(lambda k: bounced(OwnLaw(k), trust=Ignore()))(stiffness))
+            derivative(lambda k: bounce(OwnLaw(k)))(stiffness)
+    assert np.isfinite(jax.jacfwd(lambda k: bounce(OwnSmoothLaw(k)))(stiffness))
+    assert np.isfinite(jax.jacfwd(lambda k: bounce(OwnLaw(k), trust=Ignore()))(stiffness))
 
 
 def test_jump_warns_or_is_ignored_and_smoothing_passes():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mesh_files import BOX, PLACES, holds, lines, refused, written
+from tests.mesh_files import BOX, PLACES, holds, lines, refuse, write
 
 POINT = f"point [ {lines(PLACES)} ]"
 INDEX = f"coordIndex [ {lines([*face, -1] for face in BOX.faces)} ]"
@@ -22,7 +22,7 @@ OLD = f"Coordinate3 {{ {POINT} }} IndexedFaceSet {{ {INDEX} }}"
     ],
 )
 def test_one_surface_is_read(tmp_path, content):
-    holds(written(tmp_path, content, "wrl"))
+    holds(write(tmp_path, content, "wrl"))
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_one_surface_is_read(tmp_path, content):
     ],
 )
 def test_what_a_vrml_reader_does_not_understand_is_refused(tmp_path, content, message):
-    refused(written(tmp_path, content, "wrl"), message)
+    refuse(write(tmp_path, content, "wrl"), message)

@@ -6,10 +6,10 @@ from jaxtyping import Float
 from .kernels import Mixture
 
 
-class Drawn:
+class WeightedDraws:
     """Draws of a posterior from several densities, each weighted as a draw from the mixture of all densities.
 
-    Draws from a poor density then count for what they are worth beside those from a better one, and no region that an
+    Draws from a poor density then count for what they are worth against those from a better one, and no region that an
     earlier density covered is lost. A density that is added must not depend on these draws themselves: kernels at the
     draws would be largest just there, and the evidence would be too small.
 
@@ -28,14 +28,14 @@ class Drawn:
         used = [i for i, count in enumerate(self.counts) if count]
         self.densities = [*(self.densities[i] for i in used), density]
         self.counts = [*(self.counts[i] for i in used), 0]
-        self._log_densities = np.vstack([self._log_densities[used], self._at(density, self.u)])
+        self._log_densities = np.vstack([self._log_densities[used], self._evaluate(density, self.u)])
 
     def add(self, u: Float[np.ndarray, "rows k"], log_likelihood: Float[np.ndarray, " rows"]) -> None:
         """Add draws from the last density. **Arguments:** points `u`; their `log_likelihood`."""
         self.u = np.concatenate([self.u, u])
         self.log_likelihood = np.concatenate([self.log_likelihood, log_likelihood])
         self.counts[-1] += len(u)
-        new = np.vstack([self._at(density, u) for density in self.densities])
+        new = np.vstack([self._evaluate(density, u) for density in self.densities])
         self._log_densities = np.hstack([self._log_densities, new])
 
     @property
@@ -44,7 +44,7 @@ class Drawn:
         from scipy.special import logsumexp
 
         shares = np.array(self.counts)[:, None] / len(self.u)
-        return self.log_likelihood - logsumexp(self._log_densities, axis=0, b=shares)
+        return self.log_likelihood - np.asarray(logsumexp(self._log_densities, axis=0, b=shares))
 
     @property
     def density(self) -> Mixture:
@@ -58,5 +58,5 @@ class Drawn:
         return self.log_likelihood[own] - self._log_densities[-1, own]
 
     @staticmethod
-    def _at(density: Mixture, u: np.ndarray) -> np.ndarray:
+    def _evaluate(density: Mixture, u: np.ndarray) -> np.ndarray:
         return (density.log_density(u) if len(u) else np.empty(0))[None]

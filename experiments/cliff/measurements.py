@@ -35,7 +35,7 @@ def points() -> list[Path]:
     return files if "DIFSIM_DATA" in os.environ and all(file.exists() for file in files) else []
 
 
-def measured() -> Measured:
+def load_measurements() -> Measured:
     """All points if DIFSIM_DATA has them, else those that are named here."""
     if files := points():
         surface, failure = (np.loadtxt(file, delimiter=",", ndmin=2) for file in files)

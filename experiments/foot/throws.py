@@ -18,7 +18,7 @@ from difsim.stepping.running import next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.style import BLACK, BLUE, GREEN, ORANGE
-from experiments.variables import described
+from experiments.variables import describe
 from inversion import Checkpoint
 from inversion.progress import Bar
 
@@ -38,13 +38,13 @@ class Fall(eqx.Module):
     impulse: Scalar
 
 
-def begun(foot: Foot, model: Continuum) -> Fall:
+def start_fall(foot: Foot, model: Continuum) -> Fall:
     """The sole above the bed, which it does not touch yet."""
     footpad, none = model.tools[-1], jnp.zeros(())
     return Fall(initialise(model, foot.state(model)), footpad.reference, footpad.path.velocity, none, none)
 
 
-def carrying(model: Continuum, now: Fall) -> Continuum:
+def carry_sole(model: Continuum, now: Fall) -> Continuum:
     """`model` with its sole on the path that it is on now."""
     path = now.place - now.progress.motion.time * now.velocity[:, None], now.velocity
     return eqx.tree_at(lambda m: (m.tools[-1].reference, m.tools[-1].path.velocity), model, path)
@@ -55,7 +55,7 @@ def fall(model: Continuum, mass: Scalar, now: Fall, until: Scalar) -> Fall:
     """On to `until` s: in each step the sole goes on uniformly, then the bed's force changes its velocity."""
 
     def one(now: Fall) -> Fall:
-        moving = carrying(model, now)
+        moving = carry_sole(model, now)
         gone = next_step(moving, now.progress, until, Courant(COURANT))
         dt = gone.motion.time - now.progress.motion.time
         # The list of the step's beginning sees by its skin what is near at its end.
@@ -64,10 +64,10 @@ def fall(model: Continuum, mass: Scalar, now: Fall, until: Scalar) -> Fall:
         slower = now.velocity.at[-1].add(push / mass)  # it is guided: no tilt, no slip
         return Fall(gone, now.place + dt * now.velocity[:, None], slower, force, now.impulse + push)
 
-    def goes_on(now):
+    def is_unfinished(now):
         return (now.progress.status == Status.OK) & (now.progress.motion.time < until)
 
-    return jax.lax.while_loop(goes_on, one, now)
+    return jax.lax.while_loop(is_unfinished, one, now)
 
 
 def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float) -> xr.Dataset:
@@ -78,7 +78,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     """
     model = foot.model(speed, softening, alpha)
     footpad, mass = model.tools[-1], jnp.asarray(load * foot.area)
-    now = begun(foot, model)
+    now = start_fall(foot, model)
     rows = []
     said = f"{speed:g} m/s, {foot.position.shape[1]} particles"
     with Bar(f"{said}, speed lost", speed) as bar:
@@ -86,7 +86,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
             before, now = now, fall(model, mass, now, jnp.asarray(time))
             while now.progress.status == Status.OVERFLOW:
                 here = now.progress.motion
-                roomy = initialise(carrying(model, now), here.state, float(here.time))
+                roomy = initialise(carry_sole(model, now), here.state, float(here.time))
                 now = fall(model, mass, eqx.tree_at(lambda f: f.progress, now, roomy), jnp.asarray(time))
             if now.progress.status != Status.OK:
                 raise ValueError(f"at {time:.6g} s: {Status(int(now.progress.status))}")
@@ -100,7 +100,7 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     return table(rows, load_kg_m2=load, thrown_m_s=speed)
 
 
-def kept_or(kept: Checkpoint, key: str, make: Callable[[], xr.Dataset]) -> xr.Dataset:
+def load_or_make(kept: Checkpoint, key: str, make: Callable[[], xr.Dataset]) -> xr.Dataset:
     """The `table` of a throw, from the checkpoint if it was finished there."""
 
     def columns():
@@ -121,7 +121,7 @@ def table(rows: list[tuple[float, float, float, float]], **about: float) -> xr.D
         coords={"time": ("time", columns["time"], {"units": "s"})},
         attrs=about,
     )
-    return described(result, names={"speed": "speed downwards", "pressure": "force over the area of the sole"})
+    return describe(result, names={"speed": "speed downwards", "pressure": "force over the area of the sole"})
 
 
 def judge(result: xr.Dataset) -> dict[str, float | bool]:
@@ -149,13 +149,13 @@ def judge(result: xr.Dataset) -> dict[str, float | bool]:
 def law_fall(speed: float, load: float, ground: Regolith = LAW) -> tuple[np.ndarray, np.ndarray]:
     """Depths m and speeds m/s there of a disc of `load` kg/m² that comes at `speed` m/s, by the reduced law, until
     it stands: d(v²)/dz = -2 F/m."""
-    depth, squared = (np.asarray(x) for x in _fallen(jnp.asarray(speed), jnp.asarray(load), ground))
+    depth, squared = (np.asarray(x) for x in _fall_by_law(jnp.asarray(speed), jnp.asarray(load), ground))
     moving = squared > 0
     return depth[moving], np.sqrt(squared[moving])
 
 
 @eqx.filter_jit
-def _fallen(speed: Scalar, load: Scalar, ground: Regolith) -> tuple[Float[Array, " z"], Float[Array, " z"]]:
+def _fall_by_law(speed: Scalar, load: Scalar, ground: Regolith) -> tuple[Float[Array, " z"], Float[Array, " z"]]:
     mass, dz = load * np.pi * RADIUS**2, 1e-5 * ground.thickness
 
     def deeper(squared, z):
