@@ -35,7 +35,7 @@ ARGUMENTS: dict[type, dict[str, Any]] = {
     contact.NormalForce: {"regularisation": 1e-3},
     contact.PowerLaw: {"exponent": 1.5},
     contact.Boulder: {"edge_point": (0.7, 0.0, 0.2), "edge_direction": (0.0, 1.0, 0.0)},
-    dem.LeggedClump: {"legs": (dem.Clump(**CLUMP),) * 3, "seat": FEET, "held": np.zeros((3, 3))},
+    dem.LeggedClump: {"legs": (dem.Clump(**CLUMP),) * 3, "seat": FEET, "attachment": np.zeros((3, 3))},
     dynamics.Touchdown: {"scenario": 0.0},
     gravity.Ellipsoid: {"axes": np.eye(3)},
     GridSpline: TABLE,

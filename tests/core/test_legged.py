@@ -102,11 +102,18 @@ def test_push_on_all_soles_is_springs_and_damper_in_series():
     ("change", "says"),
     [
         ({"seat": FEET[:2]}, r"seat of shape \(2, 3\) .*: give one point of each for each leg"),
-        ({"held": FEET[:2]}, r"held of shape \(2, 3\): give one point of each for each leg"),
+        ({"attachment": FEET[:2]}, r"attachment of shape \(2, 3\): give one point of each for each leg"),
     ],
 )
 def test_what_is_refused(change, says):
-    good = {"body": BODY, "legs": (LEG,) * 3, "seat": FEET, "held": 0 * FEET, "gear": GEAR, "stiffness": STIFFNESS}
+    good = {
+        "body": BODY,
+        "legs": (LEG,) * 3,
+        "seat": FEET,
+        "attachment": 0 * FEET,
+        "gear": GEAR,
+        "stiffness": STIFFNESS,
+    }
     with pytest.raises(ValueError, match=says):
         LeggedClump(**good | change)
 
