@@ -80,7 +80,7 @@ def _map_on(devices: Any, fn: Callable, xs: Any, batch_size: int | None) -> Any:
         row = jax.eval_shape(lambda xs: jax.tree.map(lambda leaf: leaf[0], xs), xs)
         batch_size = rows_at_once(fn, row, share, devices[0].platform, memory_of(devices[0]))
     # Whole batches only: repeat the last row, a valid input, and drop its results. A last batch of another size would
-    # be compiled beside the others.
+    # be compiled as well.
     size = min(batch_size or 1, share)
     padding = -count % (size * devices.size)
 

@@ -25,8 +25,8 @@ class Importance:
     """Independent draws from kernels at the particles of a tempered run, weighted by importance.
 
     Kernels are placed again at the draws until that gains nothing, and all draws count, weighted by the mixture of all
-    kernels (`search`, `drawn`, `placing`). Weights are smoothed by a Pareto tail, whose shape k-hat says whether they
-    can be trusted. Where it is above 0.7, the chains of the tempered run go on instead.
+    kernels (`search`, `weighted`, `placing`). Weights are smoothed by a Pareto tail, whose shape k-hat says whether
+    they can be trusted. Where it is above 0.7, the chains of the tempered run go on instead.
 
     **Arguments:** `tempered`: the run that finds the posterior; `generation`: draws from kernels before new ones are
     placed; `prior`: share of draws from the prior itself, which bounds all weights.

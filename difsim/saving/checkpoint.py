@@ -16,7 +16,7 @@ from difsim.checks import instance, require_function
 from difsim.saving.atomic import write_atomically
 from difsim.saving.marks import PLAIN, digest
 
-ABOUT = "about.json"  # in each file, beside its arrays: what it is a piece of
+ABOUT = "about.json"  # in each file, with its arrays: what it is a piece of
 REMEDY = "remove it, and what it held is computed again"
 
 

@@ -186,7 +186,7 @@ def _find_faults(table: pd.DataFrame, experiment: Experiment) -> pd.Series:
 
 def _tracks(path, rows: pd.DataFrame, body: str, arc: tuple[float, float], experiment: Experiment) -> Tracks:
     """Rows of one body on one arc, as arrays."""
-    inside = rows[rows.time_s.from_materials(*arc)]
+    inside = rows[rows.time_s.between(*arc)]
     if inside.empty:
         span = "it has none" if rows.empty else f"they run from {rows.time_s.min():g} to {rows.time_s.max():g} s"
         raise ValueError(

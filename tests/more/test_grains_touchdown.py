@@ -196,7 +196,13 @@ def test_summary_of_draws_is_plain_and_grains_not_too_stiff(tmp_path, monkeypatc
     """A run of hours ended in an error at its summary, which held a datum's sigma as an array."""
     row, moduli = dict.fromkeys(grains_draws.UNITS, 1.0), []
     monkeypatch.setattr(grains_draws, "settle", lambda *given: moduli.append(float(given[-1].grain_modulus)))
-    for name, gives in (("build", None), ("run", None), ("series", None), ("of_grains", row), ("of_law", row)):
+    for name, gives in (
+        ("build", None),
+        ("run", None),
+        ("series", None),
+        ("observe_grains", row),
+        ("evaluate_law", row),
+    ):
         monkeypatch.setattr(grains_draws, name, lambda *_, gives=gives, **more: gives)
     ends = {name: [row] * 2 for name in ("calibrated", "lower", "upper")}
     monkeypatch.setattr(grains_draws, "spans", lambda *_: ends)

@@ -4,6 +4,7 @@ import pytest
 import xarray as xr
 
 from experiments.agilkia import diagrams, pictures
+from experiments.agilkia.run import Agilkia
 from experiments.harness import Found, write
 from experiments.style import STYLE
 
@@ -125,7 +126,7 @@ def check(result, folder):
     with matplotlib.rc_context(STYLE):
         figures = pictures.draw(result)
         assert [f"{name}.png" for name in figures] == FILES
-        write(folder, Found(figures=figures), {})
+        write(folder, Found(figures=figures), {}, Agilkia)
     for name in FILES:
         pixels = matplotlib.image.imread(folder / name)[..., :3]
         assert pixels.shape[1] >= 1200
