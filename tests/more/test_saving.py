@@ -192,9 +192,9 @@ def test_numpy_alone_reads_a_piece(tmp_path):
         assert file["n"] == 7 and kept.mark in file[ABOUT].decode()
 
 
-def test_files_of_an_earlier_version_are_named(tmp_path):
-    for name in ("bed_2513dcdc42b21fc4.arrays", "state_00000"):
-        (tmp_path / name).touch()
-        with pytest.raises(ValueError, match=f"{name} is of an earlier version of difsim: remove it"):
-            Checkpoint(tmp_path, "mark")
-        (tmp_path / name).unlink()
+def test_a_checkpoint_may_lie_in_another(tmp_path):
+    """The main study keeps the enumeration in the folder of the tree: pieces of one are not those of the other."""
+    outer = Checkpoint(tmp_path, "tree")
+    outer.write("node-", {"x": np.arange(3.0)})
+    inner = Checkpoint(outer.folder, "all leaves")
+    assert "node-" not in inner and "node-" in Checkpoint(tmp_path, "tree")
