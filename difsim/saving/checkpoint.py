@@ -16,7 +16,7 @@ from difsim.checks import instance, require_function
 from difsim.saving.atomic import write_atomically
 from difsim.saving.marks import PLAIN, digest
 
-ABOUT = "about.json"  # in each file, beside its arrays: what it is a piece of
+ABOUT = "about.json"  # in each file, with its arrays: what it is a piece of
 REMEDY = "remove it, and what it held is computed again"
 
 
@@ -29,16 +29,13 @@ class Checkpoint:
     **Arguments:** `folder`; `fingerprint`: all inputs of the results (model, data, settings), as text, numbers,
     arrays, dicts, tuples, or Modules of such: each has its own subfolder, so a changed one starts afresh and
     deletes nothing. Do not use the `repr` of a Module, which does not show its numbers.
-    **Raises:** ValueError for an input that has no reproducible hash, such as a function, for a file as folder, and
-    for a folder of an earlier version.
+    **Raises:** ValueError for an input that has no reproducible hash, such as a function, and for a file as folder.
     """
 
     def __init__(self, folder: str | PathLike, fingerprint: Any):
         whole = Path(instance("Checkpoint: folder", folder, str | PathLike, "a path"))
         self.mark = digest(fingerprint)
         self.folder = whole / self.mark[:16]
-        if earlier := sorted([*whole.glob("*.arrays"), *whole.glob("state_0*")]):
-            raise ValueError(f"{earlier[0]} is of an earlier version of difsim: {REMEDY}")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
