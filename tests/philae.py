@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.contact import Boulder, Hooke, NormalForce, Regolith
+from difsim.contact import Boulder, Regolith
 from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
 from difsim.rotation import Rotation
@@ -22,7 +22,7 @@ FEET = np.stack([1.2 * np.cos(_AZIMUTH), 1.2 * np.sin(_AZIMUTH), np.full(3, -0.7
 HIPS = np.stack([0.2 * np.cos(_AZIMUTH), 0.2 * np.sin(_AZIMUTH), np.full(3, -0.40)], 1)
 OUT, ALONG = np.array([-0.5, np.sqrt(0.75), 0.0]), np.array([-np.sqrt(0.75), -0.5, 0.0])
 CENTRAL, MAXWELL = CentralDamper(567.0, 0.0426), MaxwellLegs(567.0)
-BOX, RESTITUTION = Hull([1.0, 1.0, 0.7], NormalForce.from_restitution(0.2, Hooke(2e4), 2e-3, mass=96.3)), 0.2
+BOX = Hull([1.0, 1.0, 0.7])
 
 
 def build(p, gear=CENTRAL, clearance=0.02, velocity=(0.35, 0.0, -0.95), gravity=1.69e-4, hull=None):

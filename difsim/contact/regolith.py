@@ -140,6 +140,18 @@ class Regolith(eqx.Module):
         excess = safe.ramp(force - strength, self.yield_width) - safe.ramp(-strength, self.yield_width)
         return 2 * excess / (c1 + jnp.sqrt(c1**2 + 4 * c2 * excess))
 
+    def resist(self, rate: Scalar, z: Scalar, radius: Scalar) -> Scalar:
+        """The normal force on a rigid body that is pressed in: the flow rule, solved for the force.
+
+        Nothing pulls a body that rises. One that rests sinks slowly, as its strength fades below the slip speed.
+
+        **Arguments:** `rate`, at which it sinks, m/s; `z`, the plastic penetration, m; `radius` of its contact, m.
+        **Returns:** the force, N.
+        """
+        strength, c1, c2 = self.resistance(z, radius)
+        down = safe.positive_part(rate)
+        return strength * down**2 / (down**2 + self.slip_speed**2) + c1 * down + c2 * down**2
+
     def sliding_force(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:
         """The tangential force on a footpad that slips.
 

@@ -15,12 +15,13 @@ from difsim.body import Lander, RigidState
 from difsim.body.rigid import rigid_scales
 from difsim.contact import Boulder, Regolith
 from difsim.contact.boulder import series_energy, series_force
-from difsim.contact.friction import slip_direction
 from difsim.declarations import count, part, quantity, rule
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
-from difsim.dynamics.touchdown_state import BoulderForces, FootpadForces, HullForces, TouchdownState
+from difsim.dynamics.touchdown_state import BoulderForces, RegolithForces, TouchdownState
 from difsim.gravity import AbstractField
 from difsim.typing import Scalar, Vec3
+
+PIT = 0.1  # share of the hull's radius within which its lowest point is still over its pit
 
 
 class Touchdown(AbstractForcedModel):
@@ -39,7 +40,7 @@ class Touchdown(AbstractForcedModel):
     scenario: Scalar = quantity(
         "", "scenario of the leg at the boulder", ge=0, le=1, hint="0 is strut on the edge, 1 footpad on top"
     )
-    smoothing: Scalar = quantity("m", "width over which the footpads' contact begins", gt=0, default=1e-3)
+    smoothing: Scalar = quantity("m", "width over which contact with regolith begins", gt=0, default=1e-3)
     leg: int = count("leg at the boulder, counted from 0", least=0, default=1)
 
     @rule("scenario = {scenario} needs a boulder: without one it must be 0")
@@ -60,6 +61,7 @@ class Touchdown(AbstractForcedModel):
             body=body,
             gear=self.lander.gear.initial(self.lander.legs),
             penetration=jnp.zeros(self.lander.legs),
+            pit=jnp.zeros(0 if self.lander.hull is None else 1),
         )
 
     @property
@@ -67,7 +69,7 @@ class Touchdown(AbstractForcedModel):
         """The mask of the leg that is at the boulder."""
         return np.arange(self.lander.legs) == self.leg
 
-    def footpads(self, state: TouchdownState) -> FootpadForces:
+    def footpads(self, state: TouchdownState) -> RegolithForces:
         """The regolith's forces on the footpads.
 
         Leg spring and grain skeleton act in series on the closure less the plastic penetration.
@@ -85,14 +87,17 @@ class Touchdown(AbstractForcedModel):
         up = surface_normal(state)[None]
         point = feet + (stroke + normal / lander.leg_stiffness)[:, None] * up
         slip = jax.vmap(body.velocity_at)(point) * (1 - up)
+        flow = jax.vmap(ground.flow, in_axes=(0, 0, None))(normal, state.penetration, lander.footpad_radius)
         sliding = jax.vmap(ground.sliding_force, in_axes=(0, 0, 0, None))
-        return FootpadForces(
+        return RegolithForces(
             closure=closure,
             normal=normal,
             friction=sliding(normal, state.penetration, slip, lander.footpad_radius),
             point=point,
             slip=slip,
+            flow=flow,
             stored=stiffness * safe.ramp_integral(closure, self.smoothing),
+            power=normal * flow,
         )
 
     def boulder_forces(self, state: TouchdownState) -> BoulderForces:
@@ -132,41 +137,50 @@ class Touchdown(AbstractForcedModel):
             stored=below * edge.weight * energy[0] + above * energy[1],
         )
 
-    def hull(self, state: TouchdownState) -> HullForces:
-        """The force of the ground's surface, z = 0, on the hull: its own normal law with the soil's friction."""
-        hull, body, up = self.lander.hull, state.body, surface_normal(state)
+    def hull(self, state: TouchdownState) -> RegolithForces:
+        """The regolith's force on the lowest point of the hull; none without a hull.
+
+        A rigid body presses on the bottom of its pit by its section at the level of the ground. The pit is left behind
+        as the lowest point travels out of it.
+        """
+        hull, ground, body, up = self.lander.hull, self.regolith, state.body, surface_normal(state)
         if hull is None:
-            none = jnp.zeros_like(up[0])
-            return HullForces(none + jnp.inf, none, 0 * up, body.position, none, none, none)
-        point = body.point(hull.lowest(body.rotation.inverse @ up))
+            none, nowhere = state.pit, state.pit[:, None] * up
+            return RegolithForces(none, none, nowhere, nowhere, nowhere, none, none, none)
+        in_body, (pit,) = body.rotation.inverse @ up, state.pit
+        lowest, shift = jax.jvp(hull.lowest, (in_body,), (jnp.cross(in_body, body.spin),))
+        point = body.point(lowest)
         velocity = body.velocity_at(point)
-        depth, rate, slip = -point[2], -velocity[2], velocity * (1 - up)
-        normal, elastic = hull.normal.force(depth, rate), hull.normal.force(depth, jnp.zeros_like(rate))
-        ground = self.regolith
-        friction = -ground.friction * normal * slip_direction(slip, ground.slip_speed)
-        return HullForces(
-            gap=point[2],
-            normal=normal,
-            friction=friction,
-            point=point,
-            stored=hull.normal.elastic_energy(depth),
-            damping=(normal - elastic) * rate,
-            friction_power=-jnp.sum(friction * slip),
-        )
+        slip, sinking = velocity * (1 - up), -velocity[2]
+        radius = hull.contact_radius(in_body, pit + self.smoothing)
+        touch = safe.step(-point[2] - pit, self.smoothing)
+        normal = touch * ground.resist(sinking, pit, radius)
+        travel = safe.norm((velocity + body.rotation @ shift) * (1 - up))
+        forces = {
+            "closure": -point[2] - pit,
+            "normal": normal,
+            "friction": ground.sliding_force(normal, pit, slip, radius),
+            "point": point,
+            "slip": slip,
+            "flow": touch * safe.positive_part(sinking) - (1 - touch) * pit * travel / (PIT * hull.radius),
+            "stored": jnp.zeros_like(normal),
+            "power": normal * sinking,
+        }
+        return RegolithForces(**{name: x[None] for name, x in forces.items()})
 
     def contact_force(self, state: TouchdownState) -> Vec3:
         """The resultant of all contact forces on the lander [3], N."""
         return jnp.sum(self._forces(self.footpads(state), self.boulder_forces(state), self.hull(state))[0], axis=0)
 
     def _forces(
-        self, footpads: FootpadForces, on_boulder: BoulderForces, hull: HullForces
+        self, footpads: RegolithForces, on_boulder: BoulderForces, hull: RegolithForces
     ) -> tuple[Float[Array, "f 3"], Float[Array, "f 3"]]:
         """All contact forces N, and their points of action on the body, m."""
-        normal = jnp.append(footpads.normal, hull.normal)
-        sideways = jnp.concatenate([footpads.friction, hull.friction[None]])
+        normal = jnp.concatenate([footpads.normal, hull.normal])
+        sideways = jnp.concatenate([footpads.friction, hull.friction])
         up = jnp.asarray((0.0, 0.0, 1.0), normal.dtype)[None]
         forces = jnp.concatenate([sideways + normal[:, None] * up, on_boulder.force])
-        return forces, jnp.concatenate([footpads.point, hull.point[None], on_boulder.point])
+        return forces, jnp.concatenate([footpads.point, hull.point, on_boulder.point])
 
     def rates(self, t, state):
         lander, body = self.lander, state.body
@@ -183,9 +197,6 @@ class Touchdown(AbstractForcedModel):
         if self.boulder is not None:
             loads = loads + jnp.where(self._is_leg, jnp.sum(on_boulder.normal_forces[:, 2]), 0.0)
         gear = lander.gear.rate(state.gear, loads)
-        flow = jax.vmap(self.regolith.flow, in_axes=(0, 0, None))(
-            footpads.normal, state.penetration, lander.footpad_radius
-        )
         rate = TouchdownState(
             body=lander.body.derivative(
                 body,
@@ -194,38 +205,39 @@ class Touchdown(AbstractForcedModel):
                 lander.flywheel.momentum_at(t),
             ),
             gear=gear,
-            penetration=flow,
+            penetration=footpads.flow,
+            pit=hull.flow,
         )
-        slipping = jnp.sum(footpads.friction * footpads.slip) + jnp.sum(on_boulder.friction * on_boulder.slip)
+        slipping = sum(jnp.sum(on.friction * on.slip) for on in (footpads, on_boulder, hull))
         return rate, {
-            "ground": footpads.normal @ flow + hull.damping,
+            "ground": jnp.sum(footpads.power) + jnp.sum(hull.power),
             "damper": lander.gear.dissipation(gear),
-            "friction": hull.friction_power - slipping,
+            "friction": -slipping,
             "flywheel": -wheel @ body.spin,
         }
 
     def approach(self, t, state):
-        lander, body = self.lander, state.body
-        hull, reach = self.hull(state).gap, _reach(lander)
+        lander, body, reach = self.lander, state.body, _reach(self.lander)
         if lander.hull is not None:
-            hull, reach = hull - lander.hull.normal.regularisation.reach, jnp.maximum(reach, lander.hull.radius)
-        # A smoothed contact is felt from 20 widths above the surface (e⁻²⁰ of its stiffness times its width).
-        footpads = -self.footpads(state).closure - 20 * self.smoothing
+            reach = jnp.maximum(reach, lander.hull.radius)
+        # A smoothed contact is felt from 20 widths above the surface (e⁻²⁰ of its strength).
+        footpads, hull = (-on(state).closure - 20 * self.smoothing for on in (self.footpads, self.hull))
         # What this scenario does not touch is not near: in scenario 0 the footpad passes by the top.
         if self.boulder is not None:
             footpads = jnp.where(self._is_leg & (self.scenario >= 1), jnp.inf, footpads)
         edge, top = self.boulder_forces(state).gap
         edge = jnp.where(self.scenario < 1, edge, jnp.inf)
         top = jnp.where(self.scenario > 0, top, jnp.inf)
-        # The resolution is a fraction of the legs' own period with the whole lander on them, or of the hull's.
-        if lander.hull is None or lander.legs:
-            stiffness = lander.legs * lander.leg_stiffness
+        speed = safe.norm(body.velocity) + safe.norm(body.spin) * reach
+        # The resolution is a fraction of the legs' own period with the whole lander on them; a bare hull has none.
+        if lander.legs:
+            resolution = 0.05 * jnp.sqrt(lander.body.mass / (lander.legs * lander.leg_stiffness))
         else:
-            stiffness = lander.hull.normal.elastic.stiffness
+            resolution = self.smoothing / (speed + self.regolith.slip_speed)
         return Approach(
-            gap=jnp.minimum(jnp.minimum(jnp.min(footpads, initial=jnp.inf), hull), jnp.minimum(edge, top)),
-            speed=safe.norm(body.velocity) + safe.norm(body.spin) * reach,
-            resolution=0.05 * jnp.sqrt(lander.body.mass / stiffness),
+            gap=jnp.min(jnp.concatenate([footpads, hull, jnp.stack([edge, top])])),
+            speed=speed,
+            resolution=resolution,
             acceleration=safe.norm(self.gravity.acceleration(body.position)) + reach * body.spin @ body.spin,
         )
 
@@ -239,15 +251,13 @@ class Touchdown(AbstractForcedModel):
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
         length = units.length
         return (
-            TouchdownState(origin, jnp.zeros_like(state.gear), jnp.zeros_like(state.penetration)),
-            TouchdownState(size, jnp.full_like(state.gear, length), jnp.full_like(state.penetration, length)),
+            TouchdownState(origin, *(jnp.zeros_like(x) for x in (state.gear, state.penetration, state.pit))),
+            TouchdownState(size, *(jnp.full_like(x, length) for x in (state.gear, state.penetration, state.pit))),
         )
 
     def energy(self, t, state):
         lander, body = self.lander, state.body
-        contacts = (
-            jnp.sum(self.footpads(state).stored) + self.boulder_forces(state).stored + self.hull(state).stored
-        )
+        contacts = sum(jnp.sum(on(state).stored) for on in (self.footpads, self.boulder_forces, self.hull))
         return {
             "kinetic": lander.body.kinetic_energy(body),
             "potential": -lander.body.mass * self.gravity.potential(body.position),

@@ -6,22 +6,24 @@ from jaxtyping import Array, Float
 
 from difsim.body import RigidState
 from difsim.declarations import part, variable
-from difsim.typing import Scalar, Vec3
+from difsim.typing import Scalar
 
 
 class TouchdownState(eqx.Module):
-    """The motion of a lander, the strokes of its gear, and the plastic penetration of its footpads."""
+    """The motion of a lander, the strokes of its gear, and the plastic penetration of its footpads and its hull."""
 
     body: RigidState = part("motion of the body")
     gear: Float[Array, "s"] = variable("m", "strokes of the gear")
     penetration: Float[Array, "n"] = variable("m", "plastic penetration z of each footpad")
+    pit: Float[Array, "h"] = variable("m", "plastic penetration of the hull; none without a hull")
 
 
-class FootpadForces(eqx.Module):
-    """The regolith's forces on each footpad.
+class RegolithForces(eqx.Module):
+    """The regolith's forces on n footpads, or on the hull.
 
-    Elastic `closure` m, `normal` force N, `friction` N, the `point` m where they act and its `slip` velocity m/s,
-    energy `stored` in leg and skeleton J.
+    The `closure` m between body and pit, `normal` force N, `friction` N, the `point` m where they act and its `slip`
+    velocity m/s; `flow`, the rate m/s of the plastic penetration; energy `stored` in leg and skeleton J, and the
+    `power` that the ground takes W.
     """
 
     closure: Float[Array, "n"]
@@ -29,7 +31,9 @@ class FootpadForces(eqx.Module):
     friction: Float[Array, "n 3"]
     point: Float[Array, "n 3"]
     slip: Float[Array, "n 3"]
+    flow: Float[Array, "n"]
     stored: Float[Array, "n"]
+    power: Float[Array, "n"]
 
 
 class BoulderForces(eqx.Module):
@@ -52,19 +56,3 @@ class BoulderForces(eqx.Module):
     def force(self) -> Float[Array, "5 3"]:
         """Normal forces and friction [5, 3], N."""
         return jnp.concatenate([self.normal_forces, self.friction])
-
-
-class HullForces(eqx.Module):
-    """The ground's force on the hull at its lowest `point` m.
-
-    The `gap` m there, `normal` force N, `friction` N, energy `stored` J, and power lost to `damping` and friction,
-    W.
-    """
-
-    gap: Scalar
-    normal: Scalar
-    friction: Vec3
-    point: Vec3
-    stored: Scalar
-    damping: Scalar
-    friction_power: Scalar

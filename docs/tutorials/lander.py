@@ -57,8 +57,6 @@ footpad_radius_m = 0.08
 leg_stiffness_N_per_m = 8000.0
 # The hull is a box about the centre of mass. It may touch the ground too.
 hull_m = [0.6, 0.6, 0.4]
-hull_stiffness_N_per_m = 20000.0
-hull_restitution = 0.2
 
 [gear]
 kind = "maxwell"

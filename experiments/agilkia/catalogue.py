@@ -142,7 +142,7 @@ def phases(model: Touchdown, t: Any, state: Any) -> dict[str, Any]:
         "footpad_impulse": regolith,
         "boulder_time": contact_indicator(boulder),
         "regolith_time": contact_indicator(regolith),
-        "contact_time": contact_indicator(boulder + regolith + model.hull(state).normal),
+        "contact_time": contact_indicator(boulder + regolith + jnp.sum(model.hull(state).normal)),
     }
 
 

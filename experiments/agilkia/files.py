@@ -47,8 +47,9 @@ def _read(path: Path) -> dict[str, Any]:
 def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[str, Any]]:
     """Tables of a lander file, every key checked.
 
-    Without the keys of legs, and the table [gear], the lander is its hull alone; without [obstacle] there is no
-    boulder. On 67P the site's position gives its gravity; on another body the file does.
+    Without the keys of legs, and the table [gear], the lander is its hull alone. Without its hull only its legs touch
+    the ground. Without [obstacle] there is no boulder. On 67P the site's position gives its gravity; on another body
+    the file does.
     **Raises** `ValueError` that names the file, key and remedy.
     """
     tables = _read(path)
@@ -143,7 +144,7 @@ def read_observations(path: Path, catalogue: Catalogue = STANDARD) -> DataSet:
             raise ValueError(f"{path}: {key!r} is missing; data/philae_published.toml shows what it holds")
     keys.check(path, "initial", tables["initial"], keys.INITIAL, {}, confirmed)
     overrides = tables.get("lander", {})
-    keys.check(path, "lander", overrides, {}, keys.BODY | keys.LEGS, confirmed)
+    keys.check(path, "lander", overrides, {}, keys.BODY | keys.HULL | keys.LEGS, confirmed)
     fitted, reported = {}, {}
     for name, entry in keys.table(path, "observables", tables["observables"]).items():
         try:

@@ -41,9 +41,11 @@ def build(known: Experiment, values: dict[str, float], sub_spheres: dict[str, An
     """The lander of `known` at the start, over one bed under each foot, or over one for all (`drum`).
 
     **Arguments:** `values` of the unknowns: where and how the boulder lies, attitude, heading; those of the soil
-    are the bed's. `sub_spheres`: the table of a lander file. **Raises:** ValueError for a drum that is too narrow, or
-    feet so near each other that their beds would be in one place.
+    are the bed's. `sub_spheres`: the table of a lander file. **Raises:** ValueError for a lander without a hull, a
+    drum that is too narrow, or feet so near each other that their beds would be in one place.
     """
+    if known.lander.hull is None:
+        raise ValueError("[lander] lacks hull_m, the surface that sub-spheres fill")
     model, start = known.build({name: jnp.asarray(x, float) for name, x in values.items()})
     lander = LeggedClump.from_lander(
         model.lander,

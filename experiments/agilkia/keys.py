@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, RigidBody
-from difsim.contact import Boulder, Hooke, Regolith
+from difsim.contact import Boulder, Regolith
 from difsim.declarations import Quantity, declared_fields, quantities
 
 ANY = -1  # in a shape: one or more
@@ -133,12 +133,8 @@ BODY = {
     "mass_kg": Numbers(replace(_BODY["mass"], usual=(0.5, 1e4))),  # of landers: a body may be a grain
     # The three principal moments, or all; the range holds of their length, or that of each row.
     "inertia_kg_m2": Numbers(replace(_BODY["inertia"], usual=(1e-4, 1e5)), (VECTOR, (3, 3))),
-    "hull_m": Numbers(quantities(Hull)["size"], (VECTOR,)),
-    **keys_of(Hooke, "stiffness", prefix="hull_"),
-    "hull_restitution": number(
-        "", "restitution of the hull on the ground", gt=0, le=1, usual=(0.01, 1), slip="percent"
-    ),
 }
+HULL = {"hull_m": Numbers(quantities(Hull)["size"], (VECTOR,))}  # without it only legs touch the ground
 LEGS = keys_of(Lander, "feet", "hips", "footpad_radius", "leg_stiffness")  # all, or none: it lands on its hull
 GEAR = keys_of(CentralDamper, "damping", "stroke")
 OBSTACLE = {
@@ -154,7 +150,7 @@ _SPIN = Quantity("rad/s", "angular velocity", usual=(-5, 5), slip="degrees/s or 
 _ANGLE = Quantity("degrees", "angle", ge=-360, le=360)
 VELOCITY = number("m/s", "velocity", (VECTOR,), usual=(0, 10), slip="cm/s or mm/s")
 LANDER = {
-    "lander": BODY,
+    "lander": BODY | HULL,
     "site": {
         "body": Text(),
         "normal": number("", "direction out of the ground, of any length", (VECTOR,), usual=(1e-4, 1e4)),
@@ -166,7 +162,7 @@ LANDER = {
 }
 GRAVITY = number("m/s²", "gravity at the site", (VECTOR,), usual=(1e-7, 0.5), slip="mm/s²")
 POSITION = number("m", "place, from the body's centre", (VECTOR,), usual=(20, 1e6), slip="km")
-OPTIONAL = {"site": {"position_m": POSITION, "gravity_m_per_s2": GRAVITY}, "lander": LEGS}
+OPTIONAL = {"site": {"position_m": POSITION, "gravity_m_per_s2": GRAVITY}, "lander": LEGS | HULL}
 SUB_SPHERES = {
     "leg_mass_kg": number("kg", "mass of each leg", gt=0, usual=(0.01, 50), slip="g"),
     "strut_radius_m": number("m", "radius of a strut", gt=0, usual=(1e-3, 0.2), slip="mm"),

@@ -8,13 +8,10 @@ import numpy as np
 
 from difsim import rotation, units
 from difsim.body import Flywheel, Hull, Lander, RigidBody
-from difsim.contact import Hooke, NormalForce
 from difsim.gravity import Rotating, Uniform, lobes_67p
 from difsim.surface_frame import SurfaceFrame
 from experiments.agilkia import keys, worlds
 from experiments.agilkia.catalogue import STANDARD, Catalogue
-
-HULL_SMOOTHING = 2e-3  # m, over which the hull's contact begins
 
 
 def check(tables: Mapping[str, Mapping[str, Any]], catalogue: Catalogue = STANDARD) -> None:
@@ -44,19 +41,12 @@ def lander_of(
     """The lander of the tables [lander] and [gear]; the hull alone, where the file gives no legs."""
     inertia = np.asarray(table["inertia_kg_m2"], float)
     rigid = RigidBody(table["mass_kg"], inertia if inertia.ndim == 2 else np.diag(inertia))
-    hull = hull_of(table)
+    hull = Hull(np.asarray(table["hull_m"], float)) if "hull_m" in table else None
     if "feet_m" not in table:
         return Lander.without_legs(rigid, wheel, hull)
     feet, hips = (np.asarray(table[key], float) for key in ("feet_m", "hips_m"))
     radius, stiffness = table["footpad_radius_m"], table["leg_stiffness_N_per_m"]
     return Lander(rigid, feet, hips, radius, stiffness, catalogue.gears[gear["kind"]].make(gear), wheel, hull)
-
-
-def hull_of(body: Mapping[str, Any]) -> Hull:
-    """The hull of a table [lander]: its restitution is that of the whole mass, central on one point."""
-    restitution, stiffness = body["hull_restitution"], body["hull_stiffness_N_per_m"]
-    law = NormalForce.from_restitution(restitution, Hooke(stiffness), HULL_SMOOTHING, mass=body["mass_kg"])
-    return Hull(np.asarray(body["hull_m"], float), law)
 
 
 def frame_of(site: Mapping[str, Any]) -> SurfaceFrame:

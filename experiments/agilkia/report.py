@@ -104,7 +104,7 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
             model.contact_force(state),
             safe.norm(jnp.sum(on_boulder.force, axis=0)),
             footpads.normal,
-            hull.normal,
+            jnp.sum(hull.normal),
         )
 
     force, boulder, footpads, hull = contact(solution.states)

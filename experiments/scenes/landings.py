@@ -8,7 +8,7 @@ import numpy as np
 
 from difsim import Unrolled, safe
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
-from difsim.contact import Boulder, CompressionDamping, Hooke, NormalForce, Regolith
+from difsim.contact import Boulder, Regolith
 from difsim.dynamics import Touchdown
 from difsim.gravity import Uniform
 from difsim.rotation import Rotation
@@ -42,7 +42,6 @@ LANDER = {
     "edge_heading": uniform(-0.1, 0.12),
     "modulus": magnitude(1e6, 1e8),
     "scenario": uniform(0.05, 0.95, least=0.0, most=1.0),
-    "hull_restitution": uniform(0.2, 0.8),
     "tilt": normal(0.08, 2),
     "heading": uniform(-0.5, 0.6),
     "along": normal(0.3, 2),
@@ -59,9 +58,6 @@ def touch_down(gear, has_boulder, has_hull, n):
     hips = size * np.stack([0.2 * np.cos(AZIMUTH), 0.2 * np.sin(AZIMUTH), np.full(3, -0.4)], 1)
     stroke = size * n["stroke"]
     stiffness = n["stiffness"] * mass * speed**2 / stroke**2
-    box = NormalForce.from_restitution(
-        n["hull_restitution"], Hooke(stiffness), 1e-3 * size, mass=mass, damping=CompressionDamping
-    )
     lander = Lander(
         RigidBody(mass, mass * size**2 * jnp.diag(n["inertia"])),
         feet,
@@ -70,7 +66,7 @@ def touch_down(gear, has_boulder, has_hull, n):
         stiffness,
         gear(n["damping"] * jnp.sqrt(stiffness * mass), stroke),
         Flywheel(n["wheel"] * mass * size**2, n["rundown"]),
-        Hull(size * jnp.array([1.0, 1.0, 0.7]), box) if has_hull else None,
+        Hull(size * jnp.array([1.0, 1.0, 0.7])) if has_hull else None,
     )
     grains = n["grain_diameter"], n["grain_density"], n["grain_modulus"]
     regolith = Regolith(n["thickness"], *grains, n["friction"], gravity=n["gravity"])

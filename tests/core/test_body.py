@@ -12,7 +12,6 @@ from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, Rigi
 from difsim.rotation import Rotation, solve3
 from tests.bodies import at, free
 from tests.helpers import approx, check_finite, check_gradients, to_single
-from tests.philae import BOX
 from tests.ways import forward
 
 FEET = np.array([[1.2, 0.0, -0.75], [-0.6, 1.0, -0.75], [-0.6, -1.0, -0.75]])
@@ -226,7 +225,7 @@ def test_landers():
         ({"feet": FEET * [1, 0.02, 1]}, "overlap"),
         ({"feet": FEET[[0, 1, 0]] * [[1, 0, 1], [1, 0, 1], [-1, 0, 1]]}, "one line"),
         ({"hips": HIPS - [0, 0, 0.4]}, "below their hips"),
-        ({"hull": Hull([1.0, 1.0, 1.6], BOX.normal)}, "below the hull"),
+        ({"hull": Hull([1.0, 1.0, 1.6])}, "below the hull"),
         ({"feet": FEET * float("nan")}, "must be finite"),
     ):
         with pytest.raises(ValueError, match=message):

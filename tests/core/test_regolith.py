@@ -139,6 +139,21 @@ def test_flow_is_zero_without_force_and_small_below_the_strength():
     assert ground.flow(strength + 40.0, jnp.array(0.0), R) > 1e-2
 
 
+def test_a_rigid_body_meets_what_a_footpad_yields_to():
+    """The flow rule and its inverse agree where neither is regularised, and nothing holds a body that rises."""
+    ground, z = regolith(), jnp.array(0.05)
+    for rate in (1.0, 3.0):
+        force = ground.resist(jnp.array(rate), z, R)
+        assert ground.flow(force, z, R) == approx(rate, rel=2e-3)
+    strength = ground.resistance(z, R)[0]
+    slow = ground.slip_speed * 0.01
+    assert ground.resist(slow, z, R) == approx(1e-4 * strength, rel=0.1), "it rests on a share of the strength"
+    assert ground.resist(jnp.array(0.0), z, R) == 0 and ground.resist(jnp.array(-1.0), z, R) == 0
+    for rate in (0.3, 2e-3):
+        check_gradients(lambda ground, rate, z: ground.resist(rate, z, R), ground, jnp.array(rate), z)
+    check_finite(lambda rate: ground.resist(rate, z, R), jnp.array(0.0))
+
+
 def test_sliding_limits():
     """Coulomb without penetration, plus 2 R z · 2 c √K_p with it; none at rest and none in flight."""
     ground = regolith()

@@ -81,7 +81,7 @@ def test_a_bare_body_lands_on_its_hull(write):
     assert posed.predict.lander.legs == 0 and isinstance(posed.predict.lander.gear, UndampedGear)
     observed, status = observe(posed.predict, {k: jnp.asarray(OPTIMUM[k]) for k in posed.names})
     assert status == Status.OK and "damper_stroke" not in observed
-    # It stands upright and falls flat: the hull's law for the whole mass gives its restitution, 0.2, at 1.006 m/s.
-    assert float(observed["rebound_speed"]) == pytest.approx(0.2 * 1.006, rel=0.2)
+    # It stands upright and falls flat: no part of the ground throws it back.
+    assert float(observed["rebound_speed"]) < 0.1 * 1.006
     spent = observed["ground_energy"] + observed["kinetic_energy"]
     assert float(spent) == pytest.approx(float(observed["initial_energy"]), abs=0.2)

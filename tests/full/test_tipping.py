@@ -108,9 +108,9 @@ def test_no_state_creates_energy(gear):
 
     @jax.jit
     @jax.vmap
-    def rates(position, turn, velocity, spin, stroke, depth):
+    def rates(position, turn, velocity, spin, stroke, depth, pit):
         body = RigidState(position, velocity, Rotation.from_rotation_vector(turn), spin)
-        state = replace(start, body=body, gear=stroke, penetration=depth)
+        state = replace(start, body=body, gear=stroke, penetration=depth, pit=pit)
 
         def energies(t, state):
             return model.energy(t, state)
@@ -123,9 +123,8 @@ def test_no_state_creates_energy(gear):
     uniform = lambda *sizes: jnp.asarray(random.uniform(-1, 1, size=(n, *sizes)))  # noqa: E731
     position = 0.4 * uniform(3) + jnp.array([[0.0, 0.0, 0.75]])
     stroke = 0.03 * (1 + uniform(*start.gear.shape)) - 0.002
-    rate, on_the_edge = rates(
-        position, 1.5 * uniform(3), uniform(3), uniform(3), stroke, 0.1 * (1 + uniform(*start.penetration.shape))
-    )
+    depths = (0.1 * (1 + uniform(*of.shape)) for of in (start.penetration, start.pit))
+    rate, on_the_edge = rates(position, 1.5 * uniform(3), uniform(3), uniform(3), stroke, *depths)
     flow = sum(np.abs(part) for part in rate.values())
     np.testing.assert_allclose(sum(rate.values()) / flow, 0, atol=1e-9)
     for sink in ("ground", "damper", "friction"):
