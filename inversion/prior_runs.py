@@ -68,7 +68,8 @@ class PriorRuns:
     def log_likelihood(self, cube: Cube) -> Float[np.ndarray, " rows"]:
         """The log-likelihoods of the data of a problem at these draws, -infinity where the simulation failed.
 
-        **Arguments:** `cube` of a problem that differs from that of `simulate` in the numbers of its data alone.
+        **Arguments:** `cube` of a problem that differs from that of `simulate` in its data alone, which are of any of
+        its predictions.
         **Returns:** values [rows].
         """
         return np.where(self.statuses == Status.OK, cube.log_likelihoods(self.u, self.predictions), -np.inf)
@@ -77,5 +78,5 @@ class PriorRuns:
 def _simulate(cube: Cube, key: Array, rows: int) -> Piece:
     u = np.asarray(jax.random.uniform(key, (rows, cube.active.size)))
     seen = cube.simulations(u)
-    made = {f"of-{name}": seen.predictions[name] for name in cube.problem.data.names}
+    made = {f"of-{name}": values for name, values in seen.predictions.items()}
     return {"u": u, "statuses": seen.status} | made

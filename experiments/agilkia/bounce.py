@@ -18,6 +18,7 @@ from difsim.typing import Scalar, Vec3
 from experiments.agilkia.descent import AGILKIA, AXES, COMET, FINE, SPIN, stack
 from experiments.agilkia.worlds import World
 from experiments.variables import describe
+from inversion import Observation
 
 # Paper 000 sec. 4.2: what its rebound led to.
 PAPER_VELOCITY = (0.22668, 0.10559, -0.17703)  # m/s, comet-fixed
@@ -109,6 +110,34 @@ def shoot(
         return velocity - solve3(jax.jacfwd(miss)(velocity), miss(velocity)), None
 
     return jax.lax.scan(step, guess, length=6)[0]
+
+
+def list_conflicts(observed: Mapping[str, Observation], world: World) -> dict[str, dict[str, float]]:
+    """Published numbers that exclude each other: what each says of the same quantity, in the sigma of the first.
+
+    Paper 000's rebound, flown in this `world`, against the paper's own next contact; and the rebound that the paper's
+    time and site need, by `shoot`, against the published speed.
+
+    **Arguments:** `observed`: rebound_speed and the numbers of the next contact; `world`. **Returns:** rows by name.
+    """
+    start, site = project_to_surface(world[1], AGILKIA.touchdown.position), jnp.asarray(PAPER_SITE)
+    rebound = jnp.asarray(PAPER_VELOCITY)
+    flown = eqx.filter_jit(next_contact)(rebound, *world)
+    needed = shoot(start, site, jnp.asarray(PAPER_TIME), rebound, *world)
+    rows = {}
+    for what, key, other in (
+        ("speed, m/s: that of the paper's rebound", "rebound_speed", jnp.linalg.norm(rebound)),
+        ("speed, m/s: needed for the paper's time and site", "rebound_speed", jnp.linalg.norm(needed)),
+        ("time, s: of the paper's rebound, flown here", "second_contact_time", flown.time),
+        ("distance, m: of the paper's rebound, flown here", "second_contact_distance", flown.distance),
+    ):
+        value, sigma = float(observed[key].value), float(observed[key].sigma)
+        rows[what] = {"published": value, "sigma": sigma, "other": float(other)}
+    off = {"published": 0.0, "sigma": float(jnp.ravel(observed["second_contact_position"].sigma)[0])}
+    rows["place, m from the paper's: of its rebound, flown here"] = off | {
+        "other": float(jnp.linalg.norm(flown.position - site))
+    }
+    return {k: row | {"apart_sigma": (row["other"] - row["published"]) / row["sigma"]} for k, row in rows.items()}
 
 
 def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = PAPER_VELOCITY) -> xr.Dataset:

@@ -89,7 +89,8 @@ class ChainProgram:
         landing, ok, program = self.compiled.result()
         observed, ended = program(_arrays(values))
         kept = {k: np.asarray(v).tolist() for k, v in observed.items() if k.startswith(("rebound_", "second_"))}
-        return {"status": "ok" if ok and ended == Status.OK else "failed"} | kept | landing
+        valid = ok and ended == Status.OK and np.isfinite(observed["second_contact_time"])
+        return {"status": "ok" if valid else "failed"} | kept | landing
 
     def draws(self, posterior: Posterior, key: Array, count: int, progress: bool = True) -> dict[str, np.ndarray]:
         """The next contact for draws of the posterior.

@@ -119,6 +119,26 @@ def draw_contacts(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
     return figure
 
 
+def draw_joint(result: xr.Dataset) -> Figure:
+    """Time against distance of the next contacts that each posterior predicts, with the published ones and 1 sigma.
+
+    **Arguments:** `result` of the stage "joint".
+    """
+    figure = Figure(figsize=(8, 5.5), layout="constrained")
+    ax = figure.subplots()
+    for case, colour in zip(result["case"].values, COLOURS, strict=False):
+        time, distance = (result[f"second_contact_{k}"].sel(case=case).values for k in ("time", "distance"))
+        known = np.isfinite(time)
+        ax.plot(time[known], distance[known], ".", color=colour, markersize=4, alpha=0.5, label=case)
+    (time, distance), (time_sigma, distance_sigma) = result["observed"].values, result["sigma"].values
+    ax.errorbar(time, distance, distance_sigma, time_sigma, color=BLACK, capsize=3, zorder=3, label="published")
+    ax.set_xlabel("time of the next contact [s after the start]")
+    ax.set_ylabel("its distance [m]")
+    ax.legend()
+    ax.set_title("Next contacts that each posterior predicts")
+    return figure
+
+
 def _views(
     title: str,
     draw: Callable[[Axes, int, int], None],

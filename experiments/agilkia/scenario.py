@@ -136,12 +136,17 @@ class Experiment(eqx.Module):
         status = jnp.where(solution.values_are_valid, int(Status.OK), solution.status)
         if self.world is None:
             return self.observe(model, solution), status
-        # The bounce goes on from where the body is at the last time, above the world's own ground at the site.
+        # The real rebound is the law's with the law's error, and all that is read of it is read of the sum.
+        last = solution.states.body.velocity[-1] + p.get("rebound_error", jnp.zeros(3))
+        velocity = solution.states.body.velocity.at[-1].set(last)
+        solution = eqx.tree_at(lambda s: s.states.body.velocity, solution, velocity)
+        # The bounce goes on from where the body is at the last time, above the world's own ground at the site. One
+        # that does not come down has no next contact, which is no failure of the touchdown.
         site = project_to_surface(self.world[1], self.frame.origin)
-        body = solution.states.body
-        start = site + self.frame.comet_direction(body.position[-1])
-        contact = next_contact(self.frame.comet_velocity(body.velocity[-1]), *self.world, position=start)
-        return self.observe(model, solution, contact, site), jnp.maximum(status, contact.status)
+        start = site + self.frame.comet_direction(solution.states.body.position[-1])
+        contact = next_contact(self.frame.comet_velocity(last), *self.world, position=start)
+        contact = jax.tree.map(lambda x: jnp.where(contact.ok, x, jnp.nan), contact)
+        return self.observe(model, solution, contact, site), status
 
     def observe(
         self, model: Touchdown, solution: Solution, contact: Contact | None = None, site: Vec3 | None = None

@@ -15,6 +15,7 @@ import xarray as xr
 
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.joint import CASES, JOINT, TOUCHDOWN
 from experiments.agilkia.scenario import problem
 from experiments.variables import BODY
 from tests.results import assert_described, assert_spin_is_in_its_frame
@@ -99,3 +100,25 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert "What is the ground on" in (tmp_path / "report.html").read_text()
     pictures = ("touchdown", "fit", "parameters", "tree", "contacts")
     assert all((tmp_path / f"{name}.png").stat().st_size > 10_000 for name in pictures)
+
+
+@pytest.mark.skipif("DIFSIM_DATA" not in os.environ, reason="DIFSIM_DATA names no folder with meshes of 67P")
+def test_touchdown_and_next_contact_are_compared(tmp_path):
+    """Every case has its row, log scores are differences of evidences, and the conflicts are those of this shape."""
+    shape = os.path.join(os.environ["DIFSIM_DATA"], "67P", "67p_shap5_cheops_1000f.obj")
+    words = [sys.executable, "-m", "experiments", "agilkia", "--stage", "joint", "--quick", "--shape", shape]
+    subprocess.run([*words, "--out", str(tmp_path)], check=True, capture_output=True)
+    summary = json.loads((tmp_path / "joint.json").read_text())
+    table = summary["comparison"]
+    assert list(table) == list(summary["headlines"]) == list(CASES)
+    held_out = table[TOUCHDOWN]["log_score_of_held_out"]
+    assert held_out == pytest.approx(table[JOINT]["log_evidence"] - table[TOUCHDOWN]["log_evidence"])
+    assert table[JOINT]["log_score_of_held_out"] is None and not table[TOUCHDOWN]["contact_in_95"]
+    low, high = summary["error"]["prior_m_per_s"]
+    assert all(low <= size <= high for size in summary["error"]["size_m_per_s"])
+    place = summary["conflicts"]["place, m from the paper's: of its rebound, flown here"]
+    assert place["other"] > 100.0 and place["apart_sigma"] == pytest.approx(place["other"] / 280.0)
+    result = xr.load_dataset(tmp_path / "joint.nc", engine="h5netcdf")
+    assert_described(summary, result)
+    assert result["second_contact_time"].dims == ("case", "draw")
+    assert (tmp_path / "joint.png").stat().st_size > 10_000
