@@ -145,7 +145,7 @@ class Touchdown(AbstractForcedModel):
         """
         hull, ground, body, up = self.lander.hull, self.regolith, state.body, surface_normal(state)
         if hull is None:
-            none, nowhere = state.pit, state.pit[:, None] * up
+            none, nowhere = state.pit, state.pit[:, None] * up[None]
             return RegolithForces(none, none, nowhere, nowhere, nowhere, none, none, none)
         in_body, (pit,) = body.rotation.inverse @ up, state.pit
         lowest, shift = jax.jvp(hull.lowest, (in_body,), (jnp.cross(in_body, body.spin),))
