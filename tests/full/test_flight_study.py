@@ -111,8 +111,10 @@ def test_a_chain_at_a_site_of_ones_own_has_no_descent():
     own = chain.ChainProgram(posed, world, descends=False)(values)
     assert own["status"] == "ok" and not [name for name in own if name.startswith("landing")]
     flown = replace(posed.predict, world=world)
-    observed, ok = jax.jit(lambda p: flown(p))({k: jnp.asarray(v) for k, v in values.items()})
-    assert ok and own["second_contact_position"] == pytest.approx(observed["second_contact_position"].tolist())
+    observed, ended = jax.jit(lambda p: flown(p))({k: jnp.asarray(v) for k, v in values.items()})
+    assert ended == Status.OK and own["second_contact_position"] == pytest.approx(
+        observed["second_contact_position"].tolist()
+    )
     descended = chain.ChainProgram(posed, world, descends=True)(values)
     assert descended["landing_time"] == pytest.approx(25144, rel=0.05)
 
