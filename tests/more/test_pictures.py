@@ -4,6 +4,7 @@ import pytest
 import xarray as xr
 
 from experiments.agilkia import diagrams, pictures
+from experiments.agilkia.run import Agilkia
 from experiments.harness import Found, write
 from experiments.style import STYLE
 
@@ -97,7 +98,8 @@ def branches():
         "node_misfit": ("node", np.array(misfit), "1"),
         "node_status": ("node", list(status), "1"),
         "node_label": ("node", list(label), "1"),
-        "leaf_misfit": ("leaf", np.append(5.1 + 0.7 * np.arange(17.0) ** 1.5, np.inf), "1"),
+        "leaf_probability": ("leaf", 0.5 ** np.arange(1.0, 19.0), "1"),
+        "leaf_error": ("leaf", np.full(18, 0.01), "1"),
         "leaf_label": ("leaf", leaf, "1"),
     }
 
@@ -125,7 +127,7 @@ def check(result, folder):
     with matplotlib.rc_context(STYLE):
         figures = pictures.draw(result)
         assert [f"{name}.png" for name in figures] == FILES
-        write(folder, Found(figures=figures), {})
+        write(folder, Found(figures=figures), {}, Agilkia)
     for name in FILES:
         pixels = matplotlib.image.imread(folder / name)[..., :3]
         assert pixels.shape[1] >= 1200
