@@ -188,7 +188,7 @@ def fit(
     **Arguments:** `problem`; `key`: seed of the starting points, a Latin hypercube in the prior; `starts`: forward
     simulations to screen; `keep`: at most so many Levenberg-Marquardt searches, from the `guesses` (dicts of
     values) first and then from the best screened points that are apart; `candidates`: values that are screened
-    with them, the last `starts` // 2 in place of as many points (solutions of similar problems); `stops`; `throw`:
+    with them, the first `starts` // 2 in place of as many points (solutions of similar problems); `stops`; `throw`:
     raise if everything failed.
     **Returns:** Fit; with throw=False its status is FAILED and its misfit infinite if everything failed. Check
     `fit.ok`: a minimum that does not explain the data raises no error.
@@ -214,7 +214,7 @@ def fit(
     n, programs = problem.size, Programs(problem)
     x = [problem.start("fit", guess) for guess in guesses]
     calls = Calls()
-    given = [problem.scale_given("fit: a candidate", values) for values in candidates[-(starts // 2) :]]
+    given = [problem.scale_given("fit: a candidate", values) for values in candidates[: starts // 2]]
     points, _ = programs.compile(
         ends,
         lambda: _screen(problem, key, starts, given) if starts else None,

@@ -42,21 +42,33 @@ def label(missed: float) -> str:
 class Node:
     """One subproblem: its fixed discrete values (the others are relaxed), and its solution.
 
-    `misfit`: infinite if no simulation was valid; `bound` of the leaves below: the misfit, or that of the nearest node
-    above if a lower one was found below it or no simulation was valid (-infinity if there is none); `missed`: the
-    probability, at most, that the bound is wrong, since a lower minimum was missed: by the number of minima that
-    repeated searches found, and 1 where nothing is known; `status`: "open", "branched", "pruned", "leaf" (all values
-    fixed), "failed" (a leaf without a valid simulation).
+    `misfit`: infinite if no simulation was valid; `lowest`: the lowest one that a node below has, or its own; `bound`
+    of the leaves below: the misfit, or that of the nearest node above if a lower one was found below it or no
+    simulation was valid (-infinity if there is none); `missed`: the probability, at most, that the bound is wrong,
+    since a lower minimum was missed: by the number of minima that repeated searches found, and 1 where nothing is
+    known; `status`: "open", "branched", "pruned", "leaf" (all values fixed), "failed" (a leaf without a valid
+    simulation).
     """
 
     assignment: dict[str, float]
     misfit: float
+    lowest: float
     bound: float
     missed: float
     values: dict[str, Any]
     parent: int | None
     status: str
     calls: Calls
+
+    @property
+    def is_disproved(self) -> bool:
+        """Whether its search missed the minimum that a node below has found."""
+        return self.lowest < self.misfit
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether its misfit bounds the leaves below it, as far as is known."""
+        return bool(np.isfinite(self.misfit)) and not self.is_disproved
 
     @property
     def label(self) -> str:
@@ -69,20 +81,27 @@ class Tree:
     """All nodes in the order of their solution, and the best leaf.
 
     `bound_gap`: incumbent misfit minus the lowest bound of the unsolved nodes (0: closed), and infinite without an
-    incumbent. `violations`: number of nodes whose misfit disproved a bound above them, by `worst_violation` at most:
-    it was not used from then on; `missed`: the probability, at most, that any leaf was dropped or solved by a wrong
-    bound; `dropped`: the numbers of nodes that were never solved, by the label of the bound that says so; `tolerance`:
-    the largest gap of a closed tree.
+    incumbent. `missed`: the probability, at most, that any leaf was dropped or solved by a wrong bound; `dropped`: the
+    numbers of nodes that were never solved, by the label of the bound that says so; `tolerance`: the largest gap of a
+    closed tree.
     """
 
     nodes: tuple[Node, ...]
     incumbent: Node | None
     bound_gap: float
-    violations: int
-    worst_violation: float
     missed: float
     dropped: dict[str, int]
     tolerance: float
+
+    @property
+    def violations(self) -> int:
+        """The number of nodes whose bound was disproved by a lower misfit below, and not used from then on."""
+        return sum(node.is_disproved for node in self.nodes)
+
+    @property
+    def worst_violation(self) -> float:
+        """The largest difference of such a bound and such a misfit."""
+        return max((node.misfit - node.lowest for node in self.nodes if node.is_disproved), default=0.0)
 
     @property
     def is_closed(self) -> bool:

@@ -1,4 +1,4 @@
-"""The diagram of branch and bound with its proof."""
+"""The diagram of branch and bound, and the probabilities of all leaves."""
 
 import numpy as np
 import xarray as xr
@@ -17,23 +17,23 @@ from experiments.style import (
     heading,
     number,
 )
-from inversion.profile_likelihood import THRESHOLD
 
 STATUS = {"branched": SKY, "leaf": GREEN, "pruned": PALE, "open": ORANGE, "failed": RED}
 
 
 def search(result: xr.Dataset) -> Figure:
-    """The tree of subproblems at the left, all leaves by enumeration at the right."""
+    """The tree of subproblems at the left, all leaves by the posterior at the right."""
     figure = Figure(figsize=(12, 6.5), layout="constrained")
     figure.suptitle(heading(result, "Branch and bound"))
     tree, leaves = figure.subplots(1, 2, width_ratios=(3, 1.3))
     tree.set_axis_off()
     missing = absent(tree, result, "node_parent", "node_status", "node_label", "node_misfit")
-    best = np.nan if missing else _tree(tree, result)
-    if absent(leaves, result, "leaf_misfit", "leaf_label"):
+    if not missing:
+        _tree(tree, result)
+    if absent(leaves, result, "leaf_probability", "leaf_error", "leaf_label"):
         leaves.set_axis_off()
     else:
-        _leaves(leaves, result["leaf_misfit"].values, [str(t) for t in result["leaf_label"].values], best)
+        _leaves(leaves, result)
     return figure
 
 
@@ -57,8 +57,7 @@ def _places(parent: np.ndarray) -> np.ndarray:
     return place
 
 
-def _tree(ax: Axes, result: xr.Dataset) -> float:
-    """Draw the tree; return the misfit of the best leaf, NaN without one."""
+def _tree(ax: Axes, result: xr.Dataset) -> None:
     parent, misfit = result["node_parent"].values.astype(int), result["node_misfit"].values
     status, label = ([str(t) for t in result[n].values] for n in ("node_status", "node_label"))
     place = _places(parent)
@@ -91,7 +90,6 @@ def _tree(ax: Axes, result: xr.Dataset) -> float:
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.08), ncols=5, frameon=False)
     found = "no leaf was solved" if best is None else f"the best leaf (thick) has misfit {misfit[best]:.4g}"
     ax.set_title(f"{len(parent)} nodes solved (misfit in each box); {found}")
-    return np.nan if best is None else float(misfit[best])
 
 
 def _common_prefix(labels: list[str]) -> str:
@@ -103,24 +101,16 @@ def _common_prefix(labels: list[str]) -> str:
     return " ".join(words[0][:count])
 
 
-def _leaves(ax: Axes, misfit: np.ndarray, label: list[str], best: float) -> None:
-    misfit = np.where(np.isfinite(misfit), misfit, np.nan)
-    order = np.argsort(misfit)  # failed ones, NaN, come last
-    least = np.nanmin(misfit)
-    near = int(np.sum(misfit <= least + THRESHOLD))
-    ax.axvspan(least, least + THRESHOLD, color=PALE, alpha=0.6, linewidth=0)
-    for y, k in enumerate(order):
-        if np.isfinite(misfit[k]):
-            ax.plot(misfit[k], y, "o", color=GREEN if misfit[k] <= least + THRESHOLD else GREY, markersize=6)
-        else:
-            ax.text(0.5, y, "failed", transform=ax.get_yaxis_transform(), ha="center", va="center", color=RED)
-    if least > 0 and np.nanmax(misfit) > 30 * least:
-        ax.set_xscale("log")
-    if np.isfinite(best):
-        ax.axvline(best, color=BLACK, linewidth=1, linestyle="--")
-    ax.set_yticks(range(len(order)), [label[k] for k in order], fontsize=8)
-    ax.set_ylim(len(order) - 0.4, -0.6)
-    ax.set_xlabel(f"misfit [1]   (band: best to best + {THRESHOLD})")
-    side = "above" if best >= least else "below"
-    text = "" if np.isnan(best) else f";\ndashed: tree's best, {abs(best - least):.2f} {side}"
-    ax.set_title(f"All {len(order)} leaves, {near} in the band{text}")
+def _leaves(ax: Axes, result: xr.Dataset) -> None:
+    """Draw the probability of each leaf with its error, the most probable first."""
+    share, error = result["leaf_probability"].values, result["leaf_error"].values
+    order = np.argsort(-share, kind="stable")
+    ax.errorbar(
+        share[order], range(order.size), xerr=error[order], fmt="o", color=GREEN, ecolor=GREY, markersize=6
+    )
+    ax.set_yticks(range(order.size), [str(t) for t in result["leaf_label"].values[order]], fontsize=8)
+    ax.set_ylim(order.size - 0.4, -0.6)
+    ax.set_xlim(left=0.0)
+    ax.set_xlabel("probability by the posterior [1]")
+    count = int(np.searchsorted(np.cumsum(share[order]), 0.95)) + 1
+    ax.set_title(f"{min(count, order.size)} of {order.size} leaves have 95 % of the posterior")

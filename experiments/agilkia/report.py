@@ -22,15 +22,15 @@ from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
 from experiments.variables import BODY, describe
+from inversion.points import Points
 from inversion.programs import Programs
-from inversion.stuck import find_stuck_leaves
 from inversion.tree import Node
 
 AXES = ("x", "y", "z")
 CONTACT = {"units": "m", "frame": "comet-fixed"}
 RESULT_UNITS = {"covariance": "products of unit_of"}
 RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
-RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "node_bound", "leaf_misfit"), "1")
+RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "node_bound", "leaf_probability", "leaf_error"), "1")
 RESULT_NAMES = {
     "position": "centre of mass",
     "velocity": "velocity of the centre of mass",
@@ -190,8 +190,7 @@ def summarise(
     identified, tree, fit = answer.identifiability, answer.tree, answer.fit
     ended = "misses the data" if fit.status.is_converged else fit.status.name.lower()
     ended = "derivative in doubt" if fit.doubt else ended
-    # Half a unit of chi-squared: no data could tell the two apart.
-    agrees = bool(tree.agrees(answer.leaves, relative=0.0, absolute=0.5))
+    lowest = float(Points(answer.posterior.problem, answer.posterior).misfit.min())
     return {
         "data_set": data.name,
         "scenario": "ab"[round(answer.fit.values["scenario"])]
@@ -218,8 +217,9 @@ def summarise(
         "search_seconds": answer.seconds,
         "branch": {
             "nodes_visited": tree.nodes_visited,
-            "leaves": len(answer.leaves),
-            "verdict": tree.verdict if agrees else "the enumeration of all leaves disagrees",
+            "leaves": max(1, len(answer.posterior.leaves)),
+            "best_leaf": _label(answer, tree.incumbent.assignment),
+            "verdict": tree.verdict,
             "label": tree.label,
             "missed": tree.missed,
             "dropped": tree.dropped,
@@ -231,11 +231,9 @@ def summarise(
             "bound_violations": tree.violations,
             "worst_violation": tree.worst_violation,
             "incumbent_misfit": tree.incumbent.misfit,
-            "enumeration_misfit": min(leaf.misfit for leaf in answer.leaves),
-            "agrees_with_enumeration": agrees,
-        },
-        "stuck": {
-            "leaves": {k: list(v) for k, v in find_stuck_leaves(answer.leaves).items()},
+            "lowest_draw": lowest,
+            # Half of the draws from a peak have a misfit of at most one unit an unknown more than its top.
+            "is_in_posterior": lowest - tree.incumbent.misfit < len(answer.posterior.draws),
         },
         "posterior": posteriors.quality(answer.posterior),
         "correlations": {
@@ -274,10 +272,14 @@ def dataset(
         node_bound_missed=("node", np.asarray([n.missed for n in answer.tree.nodes]), {"units": "1"}),
         node_status=("node", np.asarray([n.status for n in answer.tree.nodes])),
         node_label=("node", np.asarray([_last_decision(answer, n) for n in answer.tree.nodes])),
-        leaf_misfit=("leaf", np.asarray([n.misfit for n in answer.leaves])),
-        leaf_label=("leaf", np.asarray([_label(answer, n.assignment) for n in answer.leaves])),
         gravity=("axis", np.asarray(summary["gravity_m_s2"]), {"units": "m/s2"}),
     )
+    if leaves := answer.posterior.leaves:
+        result = result.assign(
+            leaf_probability=("leaf", np.asarray([leaf.probability for leaf in leaves])),
+            leaf_error=("leaf", np.asarray([leaf.error for leaf in leaves])),
+            leaf_label=("leaf", np.asarray([_label(answer, leaf.assignment) for leaf in leaves])),
+        )
     if next_contacts is not None:
         result = result.assign(
             second_contact_time=("contact", next_contacts["second_contact_time"], {"units": "s"}),

@@ -74,9 +74,9 @@ class Agilkia(Study):
     seed: int = 0
     """Seed of all random starts, and of the bed of grains."""
     starts: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Simulations that are screened before the searches of a node (96; with --quick 8)."""
+    """Points that are screened before the searches of a node, the best draws among them (64; with --quick 8)."""
     keep: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Searches of a node by least squares, from the best screened points (2; with --quick 1)."""
+    """Searches of a node by least squares, from the best screened points (4; with --quick 1)."""
     posterior: Literal["usual", "thorough"] = "usual"
     """How many independent draws the posterior is worth: 1000 (with --quick 100), or "thorough": 10 000, so that
     errors of probabilities are below 0.005, and more until the log evidence is known to 0.01. A run with
@@ -88,7 +88,7 @@ class Agilkia(Study):
     cluster_stages = ("all", "joint", "coverage")
 
     def __post_init__(self):
-        for name, usual, quick in (("starts", 96, 8), ("keep", 2, 1), ("repetitions", 64, 4)):
+        for name, usual, quick in (("starts", 64, 8), ("keep", 4, 1), ("repetitions", 64, 4)):
             if getattr(self, name) is None:
                 setattr(self, name, quick if self.quick else usual)
             if getattr(self, name) < 1:
@@ -151,7 +151,7 @@ def _invert_or_touch_down(options: Agilkia, out: Path) -> Found:
         (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
     )
     chain = ChainProgram(inverse, world, is_agilkia(lander["site"])) if world else None
-    solver = NodeSolver(options.seed, options.starts, options.keep, repeats=1 if options.quick else 4)
+    solver = NodeSolver(options.seed, options.starts, options.keep)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     evidence = THOROUGH if options.posterior == "thorough" and not options.quick else np.inf
     answer = invert(

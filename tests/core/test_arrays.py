@@ -81,9 +81,8 @@ def test_a_tree_carries_arrays_along(key):
     }
     posed = Problem(parameters, predict_both, Observations(y))
 
-    def solve(node, guess):
-        guesses = [] if guess is None else [guess]
-        return inversion.fit(node, key=key, starts=4, keep=1, guesses=guesses, throw=False)
+    def solve(node, guesses):
+        return inversion.fit(node, key=key, starts=4, keep=1, candidates=guesses, throw=False)
 
     best = inversion.branch_and_bound(posed, solve).incumbent
     assert best.assignment == {"a": 0.3}

@@ -12,15 +12,14 @@ from difsim import Status
 from experiments.evolution import evolve
 from inversion.branch import enumerate_leaves
 from inversion.minima import distinct
-from tests import toys
+from tests import choices, toys
 
 
 @pytest.fixture(scope="module")
 def solve():
-    def run(problem, guess):
-        guesses = [] if guess is None else [guess]
+    def run(problem, guesses):
         key = jax.random.PRNGKey(1)
-        return inversion.fit(problem, key=key, starts=32, keep=4, guesses=guesses, throw=False)
+        return inversion.fit(problem, key=key, starts=32, keep=4, candidates=guesses, throw=False)
 
     return run
 
@@ -60,7 +59,7 @@ def test_stopped_early_leaves_a_gap(solve):
 def solver_of(misfits, searches=1):
     """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere, after so many searches."""
 
-    def solve(node, guess):
+    def solve(node, guesses):
         held = dict(zip(node.names, np.asarray(node.held).tolist(), strict=True))
         found = misfits.get(tuple(held[k] for k in ("E", "c") if not np.isnan(held[k])), 4.0)
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
@@ -115,3 +114,14 @@ def test_evolution_finds_the_global_minimum():
         np.testing.assert_allclose(found.values["x"], 2.0, atol=0.01)
     assert (np.diff(found.history) <= 0).all()
     assert found.calls.forward == 24 * len(found.history)
+
+
+@pytest.mark.parametrize("family", ["exact relaxation", "many minima", "four choices"])
+def test_a_tree_fed_by_a_posterior_finds_the_best_leaf(family):
+    """The grid of all leaves knows it. Some of these draws are missed by a tree without a posterior (seeds 1, 4)."""
+    problem, least = choices.FAMILIES[family].draw(seed := 1 if family == "four choices" else 4)
+    tree, _ = choices.find_best_leaf(problem, seed)
+    assert tree.incumbent.misfit == pytest.approx(least, abs=2 * choices.TOLERANCE)
+    assert tree.is_closed and 2 * tree.nodes_visited < choices.FAMILIES[family].leaves
+    # A node starts from the best that is known in its leaves: none of them undercuts it.
+    assert tree.violations == 0

@@ -59,7 +59,7 @@ def test_a_lander_whose_ground_has_no_choices(tmp_path, capsys):
     Agilkia(lander=lander, observations=readings, quick=True, out=tmp_path / "out").run()
     summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert summary["scenario"] == "no boulder" and summary["branch"]["leaves"] == 1
-    assert summary["branch"]["agrees_with_enumeration"] and summary["branch"]["bound_gap"] == 0.0
+    assert summary["branch"]["is_in_posterior"] and summary["branch"]["bound_gap"] == 0.0
     said = capsys.readouterr().out
     assert "The best touchdown is without a boulder" in said
     # The body is its file's: nothing of 67P is flown, and Philae is named in the head of the command alone.

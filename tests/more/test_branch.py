@@ -19,10 +19,9 @@ from tests import toys
 
 @pytest.fixture(scope="module")
 def solve():
-    def run(problem, guess):
-        guesses = [] if guess is None else [guess]
+    def run(problem, guesses):
         key = jax.random.PRNGKey(1)
-        return inversion.fit(problem, key=key, starts=32, keep=4, guesses=guesses, throw=False)
+        return inversion.fit(problem, key=key, starts=32, keep=4, candidates=guesses, throw=False)
 
     return run
 
@@ -34,7 +33,7 @@ def leaves(solve):
 
 def test_a_dive_solves_one_node_a_level():
     # Where every node reaches the target, no second child is solved, and the nearest value is taken.
-    def solve(node, guess):
+    def solve(node, guesses):
         values = dict.fromkeys(node.parameters, 0.0) | {"E": 9e8, "c": 0.3, "s": 1.9}
         return SimpleNamespace(misfit=0.0, values=values, calls=inversion.outcome.Calls(1, 0, 0), minima=(0.0,))
 
@@ -47,7 +46,7 @@ def test_a_dive_solves_one_node_a_level():
 def solver_of(misfits, searches=1):
     """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere, after so many searches."""
 
-    def solve(node, guess):
+    def solve(node, guesses):
         held = dict(zip(node.names, np.asarray(node.held).tolist(), strict=True))
         found = misfits.get(tuple(held[k] for k in ("E", "c") if not np.isnan(held[k])), 4.0)
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
@@ -72,12 +71,12 @@ def test_a_disproved_bound_drops_nothing():
     )
     problem = toys.mixed_problem()[0].hold({"s": 1.0})
     tree = inversion.branch_and_bound(problem, solve, order=("E", "c"))
-    assert tree.incumbent.misfit == 1.0 and tree.violations == 1 and tree.worst_violation == 1.0
+    assert tree.incumbent.misfit == 1.0 and tree.violations == 2 and tree.worst_violation == 2.0
     assert [node.bound for node in tree.nodes[:2]] == [-np.inf, -np.inf] and len(tree.leaves) == 3
     # The bounds of 3.5 were not disproved. But the searches that made them are those that failed elsewhere.
     assert tree.is_closed and tree.dropped == {"proved": 0, "probable": 0, "heuristic": 6}
     assert tree.verdict.startswith("closed by heuristic bounds")
-    assert tree.verdict.endswith("1 other(s) were disproved, by up to 1 of misfit")
+    assert tree.verdict.endswith("2 other(s) were disproved, by up to 2 of misfit")
 
 
 def test_the_last_bound_that_stands_counts():
@@ -108,7 +107,7 @@ def test_violated_bounds_are_not_called_probable():
     told_wrong = solver_of(TOLD | {(1e8, 0.2): 0.5}, searches=40)
     tree = inversion.branch_and_bound(problem, told_wrong, order=("E", "c"))
     assert [node.label for node in tree.nodes[:3]] == ["heuristic", "heuristic", "probable"]
-    assert tree.violations == 1 and tree.label == "heuristic"
+    assert tree.violations == 2 and tree.label == "heuristic"
 
 
 def test_a_blend_of_named_choices_is_heuristic():
@@ -125,7 +124,7 @@ def test_a_tree_is_closed_within_its_tolerance(solve):
 
 
 def test_a_tree_without_a_valid_leaf_is_not_closed():
-    def solve(node, guess):
+    def solve(node, guesses):
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
         return SimpleNamespace(misfit=np.inf, values=values, calls=inversion.outcome.Calls(1, 0, 1), minima=())
 
@@ -136,9 +135,9 @@ def test_a_tree_without_a_valid_leaf_is_not_closed():
 def test_finished_nodes_are_not_solved_again(solve, tmp_path):
     solved = []
 
-    def counting(problem, guess):
+    def counting(problem, guesses):
         solved.append(problem.free)
-        return solve(problem, guess)
+        return solve(problem, guesses)
 
     problem, _ = toys.mixed_problem()
     run = functools.partial(inversion.branch_and_bound, problem, counting)
@@ -160,7 +159,7 @@ def test_a_relaxed_node_without_a_valid_simulation_hides_no_leaf(key):
     problem, truth = toys.mixed_problem(predict)
     problem = problem.hold({"E": 1e8, "s": 2.0})
 
-    def solve(node, guess):
+    def solve(node, guesses):
         return inversion.fit(node, key=key, starts=8, keep=2, throw=False)
 
     tree = inversion.branch_and_bound(problem, solve)
@@ -169,7 +168,7 @@ def test_a_relaxed_node_without_a_valid_simulation_hides_no_leaf(key):
 
 
 def test_evolution_solves_the_nodes_as_in_the_paper(leaves):
-    def solve(node, guess):
+    def solve(node, guesses):
         return evolve(node, 0, population=20, stall=15)
 
     problem, truth = toys.mixed_problem()

@@ -98,7 +98,8 @@ def branches():
         "node_misfit": ("node", np.array(misfit), "1"),
         "node_status": ("node", list(status), "1"),
         "node_label": ("node", list(label), "1"),
-        "leaf_misfit": ("leaf", np.append(5.1 + 0.7 * np.arange(17.0) ** 1.5, np.inf), "1"),
+        "leaf_probability": ("leaf", 0.5 ** np.arange(1.0, 19.0), "1"),
+        "leaf_error": ("leaf", np.full(18, 0.01), "1"),
         "leaf_label": ("leaf", leaf, "1"),
     }
 

@@ -112,8 +112,9 @@ def test_a_status_comes_with_its_remedy():
 
 
 def inversion(**changes):
-    branch = {"agrees_with_enumeration": True, "incumbent_misfit": 9.1, "enumeration_misfit": 9.1}
-    found = {"status": "ok", "verdict": "converged", "branch": branch, "stuck": {"leaves": {}}, "scenario": "a"}
+    branch = {"is_in_posterior": True, "incumbent_misfit": 9.1, "lowest_draw": 9.4, "leaves": 18}
+    branch |= {"nodes_visited": 7, "best_leaf": "friction 0.2", "verdict": "closed by probable bounds"}
+    found = {"status": "ok", "verdict": "converged", "branch": branch, "scenario": "a"}
     found |= {"lander": "Hopper", "body": "Bennu", "data_set": "mine", "observables": {}, "energy": {}}
     found |= {"correlations": {}, "parameters": {"friction": {"verdict": "bounded on one side"}}}
     found |= {"chain": {"status": "ok", "second_contact_time": 9.0, "second_contact_distance": 4.0}}
@@ -127,10 +128,9 @@ def inversion(**changes):
     ("changes", "doubt"),
     [
         (
-            {"branch": {"agrees_with_enumeration": False, "incumbent_misfit": 14.9}},
-            "misfit of 14.9, the enumeration",
+            {"branch": {"is_in_posterior": False, "lowest_draw": 24.9}},
+            "24.9: the posterior lacks a narrow peak",
         ),
-        ({"stuck": {"leaves": {"friction": [0.6]}}}, "friction 0.6 lie above both neighbours"),
         ({"posterior": {"is_good": False, "verdict": "too few"}}, "no intervals: too few"),
         ({"status": "limit", "verdict": "did not converge"}, "no answer yet: did not converge"),
         ({"chain": {"status": "failed"}}, "A flight of the chain failed"),

@@ -38,9 +38,8 @@ def test_usage():
     )
     key = jax.random.PRNGKey(0)
 
-    def solve(node, guess):
-        guesses = [] if guess is None else [guess]
-        return inversion.fit(node, key=key, starts=16, keep=4, guesses=guesses, throw=False)
+    def solve(node, guesses):
+        return inversion.fit(node, key=key, starts=16, keep=4, candidates=guesses, throw=False)
 
     tree = inversion.branch_and_bound(problem, solve)
     assert tree.incumbent.assignment == {"stiffness": 1e5}
