@@ -25,10 +25,7 @@ class Points:
 
     def __init__(self, problem: Problem, posterior: Posterior | None = None):
         self.problem, self.misfit = problem, np.empty(0)
-        self.p, self.s = (
-            np.empty((0, problem.size)),
-            np.empty((0, problem.size)),
-        )  # physical, and scaled by the prior
+        self.p = self.s = np.empty((0, problem.size))  # physical, and scaled by the prior
         if posterior is None:
             return
         if posterior.problem.names != problem.names:
@@ -49,7 +46,10 @@ class Points:
 
     def _append(self, p: Float[np.ndarray, "rows n"], misfit: Float[np.ndarray, " rows"]) -> None:
         p, misfit = p[np.isfinite(misfit)], misfit[np.isfinite(misfit)]
-        self.p, self.s = np.vstack([self.p, p]), np.vstack([self.s, np.asarray(_scale(self.problem, p))])
+        self.p, self.s = (
+            np.vstack([self.p, p]),
+            np.vstack([self.s, np.asarray(_scale(self.problem, jnp.asarray(p)))]),
+        )
         self.misfit = np.concatenate([self.misfit, misfit])
 
     def choose_near(self, assignment: Mapping[str, float], count: int) -> list[dict[str, Any]]:
@@ -61,7 +61,9 @@ class Points:
         decided = [self.problem.slices[name].start for name in assignment]
         node = np.array(self.problem.held)[None]
         node[:, decided] = list(assignment.values())
-        distance = np.abs(self.s[:, decided] - np.asarray(_scale(self.problem, node))[:, decided]).sum(axis=1)
+        distance = np.abs(
+            self.s[:, decided] - np.asarray(_scale(self.problem, jnp.asarray(node)))[:, decided]
+        ).sum(axis=1)
         order = np.lexsort((self.misfit, distance.round(6)))
         s = np.delete(self.s, decided, axis=1)[order]
         away, chosen = np.full(order.size, np.inf), []  # how far each is from those that are chosen
@@ -73,6 +75,6 @@ class Points:
 
 
 @eqx.filter_jit
-def _scale(problem: Problem, p: Float[np.ndarray, "rows n"]) -> Float[Array, "rows n"]:
+def _scale(problem: Problem, p: Float[Array, "rows n"]) -> Float[Array, "rows n"]:
     """The prior-scaled s of physical values."""
-    return jax.vmap(lambda row: problem.to_prior_scale(problem.split(row)))(jnp.asarray(p))
+    return jax.vmap(lambda row: problem.to_prior_scale(problem.split(row)))(p)

@@ -72,7 +72,7 @@ class Choices:
         seen = {k: np.asarray(v) + rng.normal(size=v.shape) for k, v in model(truth)[0].items()}
         names = [f"of {i}" for i in range(self.sizes[-1])]
         choices = {
-            f"d{i}": Discrete(v, labels=names if self.named and i == count - 1 else None)
+            f"d{i}": Discrete(v.tolist(), labels=names if self.named and i == count - 1 else None)
             for i, v in enumerate(values)
         }
         unknown = {name: Bounded(*RANGE) for name in X} | choices
