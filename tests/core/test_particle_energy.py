@@ -41,7 +41,7 @@ def ball(law, velocity, spin=(0.0, 0.0, 0.0), gravity=0.0, height=1.0001 * R):
 
 @pytest.mark.parametrize("law", [hertz(), LinearSprings(2e3, 0.8, 0.6, 0.5)])
 def test_damper_takes_what_restitution_leaves(law):
-    parts, change = run(*ball(law, (0.0, 0.0, -0.3)), 0.01, Courant(0.02))
+    parts, change = run(*ball(law, (0.0, 0.0, -0.3)), 0.004, Courant(0.02))
     kinetic = 0.5 * MASS * 0.3**2
     np.testing.assert_allclose(
         parts["damping"], (1 - 0.6**2) * kinetic, rtol=1e-2
