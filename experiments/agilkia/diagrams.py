@@ -113,4 +113,4 @@ def _leaves(ax: Axes, result: xr.Dataset) -> None:
     ax.set_xlim(left=0.0)
     ax.set_xlabel("probability by the posterior [1]")
     count = int(np.searchsorted(np.cumsum(share[order]), 0.95)) + 1
-    ax.set_title(f"{min(count, order.size)} of {order.size} leaves have 95 % of the posterior")
+    ax.set_title(f"{min(count, order.size)} of {order.size} leaves have 95 %")
