@@ -246,7 +246,7 @@ class Discrete(AbstractInterval):
 
     def __init__(
         self,
-        values: Sequence[float],
+        values: Sequence[float | int],
         unit: str = "",
         relaxed: type[AbstractRange] = Bounded,
         labels: Sequence[str] | None = None,

@@ -43,7 +43,7 @@ def section(up, depth):
     return np.pi * BOX.contact_radius(jnp.asarray(up) / np.linalg.norm(up), jnp.asarray(depth)) ** 2
 
 
-def test_the_section_is_that_of_a_box_at_a_corner_an_edge_and_a_face():
+def test_the_section_is_that_of_a_box():
     """A triangle d²/(2 n₁n₂n₃); a strip of the edge's length, d/(n₂n₃) wide; the face, which bulges by 1 cm."""
     assert section([1.0, 1.0, 1.0], 0.02) == approx(0.5 * 0.02**2 * 3**1.5, rel=0.1)
     strip = 1.0 * 0.03 / (0.6 * 0.8)
