@@ -141,8 +141,11 @@ def test_leaves_with_hardly_any_weight_are_dropped():
 
 def tree():
     found = [{}, {"E": 1e8}, {"E": 1e7}, {"E": 1e9}]
-    nodes = [Node(a, 900.0 * (len(a) > 0), 900.0 * (a.get("E") != 1e8), 0.5, {}, None, "", Calls()) for a in found]
-    return Tree(tuple(nodes), None, 0.0, 0, 0.0, 0.5, {}, 0.0)
+    nodes = [
+        Node(a, m := 900.0 * (len(a) > 0), m, 900.0 * (a.get("E") != 1e8), 0.5, {}, None, "", Calls())
+        for a in found
+    ]
+    return Tree(tuple(nodes), None, 0.0, 0.5, {}, 0.0)
 
 
 def test_bound_of_a_tree_is_that_of_the_node():
