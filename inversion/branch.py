@@ -20,6 +20,7 @@ from .points import Points
 from .posterior import Posterior
 from .problem import Problem
 from .progress import Bar
+from .sweeps import load_or_compute
 from .tree import Node, Tree, check_bound
 
 SOLVED, DRAWN = 8, 16  # the most solutions of other nodes, and draws, that a search gets as guesses
@@ -154,14 +155,14 @@ def _solve_node(
             )
         values = [np.ravel(found.values[name]) for name in sorted(problem.parameters)]
         return {
-            "misfit": found.misfit,
+            "misfit": np.asarray(found.misfit),
             "values": np.concatenate(values),
             "calls": np.asarray(found.calls),
             "minima": np.asarray(found.minima, float),
         }
 
     key = "node-" + ",".join(f"{name}={value:.12g}" for name, value in sorted(assignment.items()))
-    stored = compute() if checkpoint is None else checkpoint.get_or(key, compute)
+    stored = load_or_compute(checkpoint, key, compute)
     misfit = float(stored["misfit"])
     status = "open"
     if len(assignment) == len(_discrete(problem)):

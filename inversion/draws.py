@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import jax
 import numpy as np
@@ -129,3 +130,15 @@ def resample_draws(key: Array, weights: Float[np.ndarray, " rows"], count: int) 
 def _systematic(key, weights, count):
     resampling = require("inversion", "blackjax.smc.resampling")
     return resampling.systematic(key, weights, count)
+
+
+def weighted_quantile(
+    values: Float[np.ndarray, " draws"], weights: Float[np.ndarray, " draws"], share: Any
+) -> Float[np.ndarray, "..."]:
+    """The values below which shares of weighted draws lie, linear between the middles of their weights.
+
+    **Arguments:** `values` of the draws; their `weights`, of a sum of 1; `share` [...]. **Returns:** values [...].
+    """
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order]) - 0.5 * weights[order]
+    return np.asarray(np.interp(share, below, values[order]))

@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 from jaxtyping import Float
 
+from .draws import weighted_quantile
+
 FIXED = "fixed by the data"
 ONE_SIDED = "bounded on one side"
 NOT_FIXED = "not fixed: the prior came back"
@@ -90,9 +92,7 @@ def ranges(u: Float[np.ndarray, " draws"], weights: Float[np.ndarray, " draws"])
 
 def interval(u: Float[np.ndarray, " draws"], weights: Float[np.ndarray, " draws"]) -> tuple[float, float]:
     """The ends of the interval of 95 % with equal parts below and above."""
-    order = np.argsort(u)
-    below = np.cumsum(weights[order]) - 0.5 * weights[order]
-    low, high = np.interp([0.025, 0.975], below, u[order])
+    low, high = weighted_quantile(u, weights, [0.025, 0.975])
     return float(low), float(high)
 
 

@@ -276,6 +276,10 @@ class Discrete(AbstractInterval):
         """Whether the values are numbers of one scale; choices with names have nothing in between."""
         return self.labels == _format(self.values)
 
+    def label_of(self, value: float) -> str:
+        """The label of the value that is nearest to a number. **Arguments:** `value`."""
+        return self.labels[int(np.argmin(np.abs(np.asarray(self.values) - value)))]
+
     def choose(self, u: Numbers) -> Numbers:
         """The s of the value that the prior probability u selects, all values being equally likely."""
         count = self.values.size

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Shaped
 
 from difsim.status import Status
 
-from .draws import Draws, resample_draws
+from .draws import Draws, resample_draws, weighted_quantile
 from .faults import fault_of
 from .groups import datatree
 from .outcome import Calls, Leaf
@@ -146,12 +146,11 @@ class Posterior:
         if name not in self.numbers:
             labels = self.problem.parameters[name].labels
             raise ValueError(f"{name!r} is a choice among {labels}: see its probabilities")
-        order = np.argsort(values, kind="stable")
         if name in self.probabilities:
+            order = np.argsort(values, kind="stable")
             reached = np.searchsorted(np.cumsum(self.weights[order]), np.asarray(share) * (1.0 - 1e-12))
             return np.asarray(values[order][np.minimum(reached, values.size - 1)])
-        below = np.cumsum(self.weights[order]) - 0.5 * self.weights[order]
-        return np.asarray(np.interp(share, below, values[order]))
+        return weighted_quantile(values, self.weights, share)
 
     @property
     def numbers(self) -> tuple[str, ...]:

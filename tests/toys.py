@@ -20,6 +20,8 @@ from inversion import (
     Tempered,
     sample,
 )
+from inversion.outcome import Calls
+from inversion.tree import Node, Tree
 
 DESIGN = np.array([[1.0, 0.5], [0.3, 2.0], [1.5, -1.0]])
 MEASURED = np.array([1.0, 2.0, 0.7])
@@ -134,3 +136,13 @@ def exact():
 
 def ring(p):
     return {"r": jnp.stack([jnp.sqrt(p["x"] ** 2 + p["y"] ** 2 + 1e-12), p["z"]])}, always_problem()
+
+
+def bounding_tree():
+    """A solved tree over E: nothing bounds E = 1e8, and 900 all other leaves."""
+    found = [{}, {"E": 1e8}, {"E": 1e7}, {"E": 1e9}]
+    nodes = [
+        Node(a, m := 900.0 * (len(a) > 0), m, 900.0 * (a.get("E") != 1e8), 0.5, {}, None, "", Calls())
+        for a in found
+    ]
+    return Tree(tuple(nodes), None, 0.0, 0.5, {}, 0.0)

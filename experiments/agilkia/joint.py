@@ -21,10 +21,11 @@ from jaxtyping import Array
 from experiments.agilkia.catalogue import FLIGHT
 from experiments.agilkia.predictive import flatten, score
 from experiments.agilkia.scenario import Experiment
+from experiments.agilkia.solve import order_parameters
 from experiments.variables import describe
 from inversion import Checkpoint, Gaussian, Importance, Log, Observations, Problem, Tempered, sample
 from inversion.cube import Cube
-from inversion.draws import resample_draws
+from inversion.draws import resample_draws, weighted_quantile
 from inversion.posterior import Posterior
 from inversion.prior_runs import PriorRuns
 
@@ -99,8 +100,7 @@ class Joint:
         """The problem of one of the `CASES`."""
         fitted, has_error = CASES[case]
         data = Observations({name: each for part in fitted for name, each in self.parts[part].items()})
-        known, free = self.whole.predict, {name: self.whole.parameters[name] for name in self.whole.names}
-        free |= self.whole.parameters  # what is known is no name
+        known, free = self.whole.predict, order_parameters(self.whole)
         if has_error:
             known = WithError(known)
             free |= {"error_size": ERROR_SIZE, "error_direction": Gaussian(0.0, 1.0, unit="1", shape=3)}
@@ -190,11 +190,8 @@ def list_leaves(posterior: Posterior, count: int = 6) -> list[dict[str, Any]]:
     """The most probable combinations of discrete values: labels, probability and lowest misfit of any draw."""
     rows = []
     for leaf in posterior.leaves[:count]:
-        q = {name: posterior.problem.parameters[name] for name in leaf.assignment}
         here = np.all([np.isclose(posterior.draws[k], v) for k, v in leaf.assignment.items()], axis=0)
-        labels = {
-            k: q[k].labels[int(np.argmin(np.abs(np.asarray(q[k].values) - v)))] for k, v in leaf.assignment.items()
-        }
+        labels = {k: posterior.problem.parameters[k].label_of(v) for k, v in leaf.assignment.items()}
         lowest = float(-2.0 * posterior.log_likelihood[here].max()) if here.any() else None
         rows.append(labels | {"probability": leaf.probability, "lowest_misfit": lowest})
     return rows
@@ -206,11 +203,9 @@ def describe_error(found: Mapping[str, Posterior]) -> dict[str, Any]:
     vector = np.stack([posterior.draws[f"error_direction[{i}]"] for i in range(3)], axis=1)
     vector = vector * posterior.draws["error_size"][:, None]
     length, shares = np.linalg.norm(vector, axis=1), (0.025, 0.16, 0.5, 0.84, 0.975)
-    order = np.argsort(length)
-    reached = np.searchsorted(np.cumsum(posterior.weights[order]), shares)
     return {
         "size_m_per_s": posterior.quantile("error_size", shares).tolist(),
-        "length_m_per_s": length[order][np.minimum(reached, length.size - 1)].tolist(),
+        "length_m_per_s": weighted_quantile(length, posterior.weights, shares).tolist(),
         "mean_m_per_s": (posterior.weights @ vector).tolist(),
         "log_bayes_factor": posterior.log_evidence - found[JOINT].log_evidence,
         "log_bayes_factor_error": float(np.hypot(posterior.log_evidence_error, found[JOINT].log_evidence_error)),

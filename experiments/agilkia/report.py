@@ -313,9 +313,7 @@ def describe_calibration(calibration: Calibration, values: dict[str, float]) -> 
 def _label(answer: Answer, assignment: dict[str, float]) -> str:
     parts = []
     for name, value in assignment.items():
-        q = answer.problem.parameters[name]
-        index = int(np.argmin(np.abs(np.asarray(q.values) - value)))
-        parts.append(f"{name.replace('_', ' ')} {q.labels[index]}")
+        parts.append(f"{name.replace('_', ' ')} {answer.problem.parameters[name].label_of(value)}")
     return ", ".join(parts)
 
 

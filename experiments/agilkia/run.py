@@ -29,12 +29,12 @@ from experiments.agilkia import (
 )
 from experiments.agilkia.baseline import jacobian_cost
 from experiments.agilkia.chain import ChainProgram, contacts, is_agilkia
-from experiments.agilkia.files import DATA, read_lander, read_observations
+from experiments.agilkia.files import DATA, DataSet, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
 from experiments.foot.calibration import TABLE, read
 from experiments.harness import SEED, Found, Study
-from inversion import Checkpoint
+from inversion import Checkpoint, Problem
 from inversion.prior_runs import PriorRuns
 
 PHILAE = DATA / "philae.toml"
@@ -139,17 +139,11 @@ def _invert_or_touch_down(options: Agilkia, out: Path) -> Found:
             )
         return grains.touch_down(lander, data, options.bed, options.grain, options.seed, out)
     world = _world(options, lander["site"])
-    calibration = read() if options.regolith == "calibrated" else None
-    inverse = problem(lander, data, world, calibration)
+    inverse, made_of = _set_up(options, lander, data, world)
     place = report.place(lander, data, inverse.predict, options.shape, world)
     print(report.place_line(place), flush=True)
-    # The data with which an interrupted run may go on: a change in any of it starts afresh.
-    settings = (options.seed, options.starts, options.keep)
     size = 100 if options.quick else {"usual": 1000, "thorough": 10_000}[options.posterior]
-    checkpoint = Checkpoint(
-        out / "checkpoint",
-        (lander, data.initial, data.lander, data.fitted, settings, _mark(options.shape), calibration),
-    )
+    checkpoint = Checkpoint(out / "checkpoint", (*made_of, options.seed, options.starts, options.keep))
     chain = ChainProgram(inverse, world, is_agilkia(lander["site"])) if world else None
     solver = NodeSolver(options.seed, options.starts, options.keep)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
@@ -160,8 +154,8 @@ def _invert_or_touch_down(options: Agilkia, out: Path) -> Found:
 
     series, simulated, energy = report.trajectory(answer)
     summary = place | report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
-    if calibration is not None:
-        summary["calibration"] = report.describe_calibration(calibration, answer.fit.values)
+    if inverse.predict.calibration is not None:
+        summary["calibration"] = report.describe_calibration(inverse.predict.calibration, answer.fit.values)
     flown = None
     if chain is not None:
         flown = chain.draws(answer.posterior, jax.random.PRNGKey(options.seed), min(size, 400))
@@ -178,6 +172,15 @@ def _world(options: Agilkia, site: Mapping[str, Any]) -> worlds.World | None:
             raise ValueError(f"--shape {options.shape} is of 67P, and the site is on {site['body']!r}")
         return None
     return worlds.best_of(options.shape, CACHE / "worlds")
+
+
+def _set_up(
+    options: Agilkia, lander: dict[str, Any], data: DataSet, world: worlds.World | None
+) -> tuple[Problem, tuple]:
+    """The problem, and what it is made of: a change in any of that starts an interrupted run afresh."""
+    calibration = read() if options.regolith == "calibrated" else None
+    made_of = lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration
+    return problem(lander, data, world, calibration), made_of
 
 
 def _draw(result: xr.Dataset, options: Agilkia) -> dict[str, Figure]:
@@ -209,9 +212,7 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     if options.regolith == "grains":
         raise ValueError("--stage coverage is of an inversion: --regolith grains has none")
     lander, data = read_lander(options.lander), read_observations(options.readings)
-    calibration = read() if options.regolith == "calibrated" else None
-    inverse = problem(lander, data, _world(options, lander["site"]), calibration)
-    made_of = (lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration)
+    inverse, made_of = _set_up(options, lander, data, _world(options, lander["site"]))
     folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
     prior = PriorRuns.simulate(
         inverse, jax.random.PRNGKey(coverage.START), count, Checkpoint(folder, made_of), True, options.executor
@@ -228,11 +229,10 @@ def _joint(options: Agilkia, out: Path) -> Found:
             "1350 s later and 400 m further away than on the real shape"
         )
     lander, data = read_lander(options.lander), read_observations(options.readings)
-    calibration = read() if options.regolith == "calibrated" else None
     world = _world(options, lander["site"])
     sizes = joint.QUICK if options.quick else joint.USUAL
-    both = joint.Joint(problem(lander, data, world, calibration), sizes, options.seed)
-    made_of = (lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration)
+    whole, made_of = _set_up(options, lander, data, world)
+    both = joint.Joint(whole, sizes, options.seed)
     found = both.sample(out / "joint.checkpoint", made_of, True, options.executor)
     seen = {case: both.predict(posterior) for case, posterior in found.items()}
     summary = {"lander": lander["lander"]["name"], "body": lander["site"]["body"], "data_set": data.name}

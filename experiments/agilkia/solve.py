@@ -67,9 +67,14 @@ class NodeSolver:
 
 def with_solver(problem: Problem, solver: AbstractSolver, derivative: Forward | None = None) -> Problem:
     """The same inversion, nothing held, with its touchdowns solved and differentiated in another way."""
-    # In the problem's own order: a dict that went through a tree operation of JAX is sorted.
-    ordered = {name: problem.parameters[name] for name in problem.names} | problem.parameters
-    return Problem(ordered, replace(problem.predict, solver=solver, derivative=derivative), problem.data)
+    return Problem(
+        order_parameters(problem), replace(problem.predict, solver=solver, derivative=derivative), problem.data
+    )
+
+
+def order_parameters(problem: Problem) -> dict[str, Any]:
+    """All parameters in the problem's own order: a dict that went through a tree operation of JAX is sorted."""
+    return {name: problem.parameters[name] for name in problem.names} | problem.parameters
 
 
 def invert(

@@ -4,8 +4,6 @@ import jax
 import numpy as np
 
 from inversion import Importance, Tempered, sample
-from inversion.outcome import Calls
-from inversion.tree import Node, Tree
 from tests import toys
 from tests.toys import PRIOR, exact, posterior
 
@@ -24,18 +22,9 @@ def test_gaussian_posterior_is_exact():
     assert found.ok and found.k_hat < 0.5 and found.effective_size > 100_000
 
 
-def tree():
-    found = [{}, {"E": 1e8}, {"E": 1e7}, {"E": 1e9}]
-    nodes = [
-        Node(a, m := 900.0 * (len(a) > 0), m, 900.0 * (a.get("E") != 1e8), 0.5, {}, None, "", Calls())
-        for a in found
-    ]
-    return Tree(tuple(nodes), None, 0.0, 0.5, {}, 0.0)
-
-
 def test_bounds_of_a_tree_drop_leaves():
     problem = toys.mixed_problem()[0]
-    dropped = posterior(problem, bound=tree().bound)
+    dropped = posterior(problem, bound=toys.bounding_tree().bound)
     assert "12 of 18 leaves dropped by their bounds" in str(dropped)
     without = posterior(problem)
     for name in ("h", "m"):

@@ -23,9 +23,7 @@ from inversion import (
 from inversion.cube import Cube
 from inversion.draws import size_of
 from inversion.dropping import weigh_leaves
-from inversion.outcome import Calls
 from inversion.prior_runs import PriorRuns
-from inversion.tree import Node, Tree
 from tests import toys
 from tests.toys import PRIOR, QUICK, exact, posterior
 
@@ -139,18 +137,9 @@ def test_leaves_with_hardly_any_weight_are_dropped():
     assert len({*found.prior["left"]}) == 20, "the prior is that of all leaves"
 
 
-def tree():
-    found = [{}, {"E": 1e8}, {"E": 1e7}, {"E": 1e9}]
-    nodes = [
-        Node(a, m := 900.0 * (len(a) > 0), m, 900.0 * (a.get("E") != 1e8), 0.5, {}, None, "", Calls())
-        for a in found
-    ]
-    return Tree(tuple(nodes), None, 0.0, 0.5, {}, 0.0)
-
-
 def test_bound_of_a_tree_is_that_of_the_node():
-    assert tree().bound({"E": 1e7, "c": 0.2, "s": 1.0}) == 900.0
-    assert tree().bound({"E": 1e8, "c": 0.2, "s": 1.0}) == 0.0
+    assert toys.bounding_tree().bound({"E": 1e7, "c": 0.2, "s": 1.0}) == 900.0
+    assert toys.bounding_tree().bound({"E": 1e8, "c": 0.2, "s": 1.0}) == 0.0
 
 
 def test_held_unknowns_stay():
