@@ -10,7 +10,7 @@ from difsim.checks import host_numbers, instance, integer
 from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
-from .draws import Draws
+from .draws import Draws, smallest_size
 from .particles import pool_stages
 from .progress import Bar
 from .search import Search
@@ -69,7 +69,8 @@ class Importance:
         seed = np.asarray(jax.random.key_data(drawing)).ravel().tolist()
         with Bar("importance sampling", effective_size, progress) as bar:
             search = Search(cube, self.generation, self.prior, seed, effective_size, limit, checkpoint, bar)
-            search.begin(pool_stages(stages), start.log_evidence, guesses)
+            worth = smallest_size(cube, start.u, start.weights, start.families)
+            search.begin(pool_stages(stages), worth, start.log_evidence, guesses)
             search.run()
         log_weights, k_hat = pareto_smoothed(search.log_ratio)
         evidence = search.evidence

@@ -25,6 +25,14 @@ class Particles(NamedTuple):
         rows = choose_evenly(self.weights(1.0), count)
         return Particles(self.u[rows], self.log_likelihood[rows], np.zeros(count))
 
+    def join(self, other: "Particles", worth: float) -> "Particles":
+        """Both sets. **Arguments:** `other` draws; `worth`: as how many of them these count. **Returns:** Particles."""
+        weights = np.concatenate([worth * self.weights(1.0), other.size * other.weights(1.0)])
+        with np.errstate(divide="ignore"):
+            return Particles(
+                *(np.concatenate(both) for both in zip(self[:2], other[:2], strict=True)), np.log(weights)
+            )
+
     def weights(self, power: float) -> Float[np.ndarray, " rows"]:
         """The weights for another power of the likelihood. **Arguments:** `power`. **Returns:** weights, sum 1."""
         with np.errstate(invalid="ignore"):  # a failed simulation has the weight 0

@@ -52,18 +52,24 @@ class Search:
     masses: list[float] = field(default_factory=list)
 
     def begin(
-        self, particles: Particles, log_evidence: float, guesses: Float[np.ndarray, "guesses k"] | None
+        self,
+        particles: Particles,
+        worth: float,
+        log_evidence: float,
+        guesses: Float[np.ndarray, "guesses k"] | None,
     ) -> None:
         """Place the first kernels at particles, and look for a narrow peak at guesses.
 
         Without a guess one is climbed to from the best particle.
 
-        **Arguments:** `particles`; `log_evidence`, a first estimate; `guesses`, points, None for none.
+        **Arguments:** `particles`; the number of independent draws that they are `worth`; `log_evidence`, a first
+        estimate; `guesses`, points, None for none.
         """
         k = particles.u.shape[-1]
         self.log_evidence, self.halves = log_evidence, (WeightedDraws(k), WeightedDraws(k))
         self.number, self.share, self.is_settled = 0, 0.0, False
-        self._place([Particles(*(x[i::2] for x in particles)) for i in range(2)])
+        self.first, self.worth = [Particles(*(x[i::2] for x in particles)) for i in range(2)], 0.5 * worth
+        self._place(self.first)
         if len(self.cube.choices) == k:
             return
         if guesses is None:
@@ -91,9 +97,9 @@ class Search:
             if is_last or self.cube.calls.forward >= self.limit:
                 return
             if not self.is_settled and self.number >= GROWTH * self.placed:  # of many generations not after each
-                draws = [self._particles_of(half) for half in self.halves]
-                if min(part.size for part in draws) > 2 * self.cube.active.size:  # fewer have no covariance
-                    self._place(draws)
+                # With the particles, as long as these are worth more: few draws have no covariance.
+                pairs = zip(self.first, self.halves, strict=True)
+                self._place([first.join(self._particles_of(half), self.worth) for first, half in pairs])
 
     @property
     def log_ratio(self) -> Float[np.ndarray, " draws"]:

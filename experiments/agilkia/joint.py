@@ -57,7 +57,7 @@ class Sizes:
     predict: int
 
 
-USUAL, QUICK = Sizes(12_000, 400, 600, 300, 12_000, 600), Sizes(600, 128, 200, 10, 300, 60)
+USUAL, QUICK = Sizes(4000, 800, 600, 200, 10_000, 400), Sizes(600, 128, 200, 10, 300, 60)
 
 
 class WithError(eqx.Module):

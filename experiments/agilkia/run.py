@@ -78,8 +78,8 @@ class Agilkia(Study):
     keep: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Searches of a node by least squares, from the best screened points (4; with --quick 1)."""
     posterior: Literal["usual", "thorough"] = "usual"
-    """How many independent draws the posterior is worth: 1000 (with --quick 100), or "thorough": 10 000, so that
-    errors of probabilities are below 0.005, and more until the log evidence is known to 0.01. A run with
+    """How many independent draws the posterior is worth: 500 (with --quick 100), so that errors of probabilities are
+    below 0.023; or "thorough": 10 000, errors below 0.005, and more until the log evidence is known to 0.01. A run with
     --keep-checkpoint goes on from the draws of the run before."""
 
     repetitions: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -142,7 +142,7 @@ def _invert_or_touch_down(options: Agilkia, out: Path) -> Found:
     inverse, made_of = _set_up(options, lander, data, world)
     place = report.place(lander, data, inverse.predict, options.shape, world)
     print(report.place_line(place), flush=True)
-    size = 100 if options.quick else {"usual": 1000, "thorough": 10_000}[options.posterior]
+    size = 100 if options.quick else {"usual": 500, "thorough": 10_000}[options.posterior]
     checkpoint = Checkpoint(out / "checkpoint", (*made_of, options.seed, options.starts, options.keep))
     chain = ChainProgram(inverse, world, is_agilkia(lander["site"])) if world else None
     solver = NodeSolver(options.seed, options.starts, options.keep)
