@@ -157,6 +157,8 @@ class PointMass(AbstractField):
         With r from the place to the mass, q = (x² - 2 x·r)/r² and s = |x - r|/r, so that s² = 1 + q, the tide is
         GM/r (q² (2 + s)/(2 s (1 + s)²) - ½ x²/r²).
 
+        **Arguments:** `place` [3], m; `x` [3] from there, m. **Returns:** the potential, m²/s².
+
         **Source:** the same step as for the acceleration in Battin, An introduction to the mathematics and methods of
         astrodynamics (1999), sec. 8.4.
         """
