@@ -53,6 +53,7 @@ ARGUMENTS: dict[type, dict[str, Any]] = {
         "inner": 0.5,
         "outer": 0.9,
     },
+    gravity.Harmonics: {"cosine": np.eye(3), "sine": np.zeros((3, 3))},
     gravity.Polyhedron: {"mesh": box((1.0, 1.0, 1.0)), "density": 2e3},
     shape.Union: {"solids": (shape.Sphere(np.zeros(3), 1.0),)},
     shape.Rough: {"amplitude": 0.1, "seed": 0},
