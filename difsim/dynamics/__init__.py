@@ -5,6 +5,7 @@ from difsim.dynamics.colliding import TwoBalls, TwoBallState
 from difsim.dynamics.flight import Flight, FlightState, InertialFlight, TimeReversed
 from difsim.dynamics.frames import AbstractFrame, Libration, Steady, Tabulated, tumble
 from difsim.dynamics.hopper import Hopper
+from difsim.dynamics.loads import AbstractLoad, GravityGradient, LightPressure
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.pair import Pair, PairState
 from difsim.dynamics.pair_compliant import CompliantPair
@@ -17,6 +18,7 @@ from difsim.dynamics.wheel import TorqueProfile, Wheeled
 __all__ = [
     "AbstractFrame",
     "AbstractImpactModel",
+    "AbstractLoad",
     "AbstractModel",
     "Approach",
     "Bouncer",
@@ -24,6 +26,7 @@ __all__ = [
     "CompliantPair",
     "Flight",
     "FlightState",
+    "GravityGradient",
     "HardBody",
     "HardPair",
     "HardState",
@@ -31,6 +34,7 @@ __all__ = [
     "InertialFlight",
     "Kepler",
     "Libration",
+    "LightPressure",
     "Pair",
     "PairState",
     "PointState",

@@ -107,7 +107,7 @@ def solid_harmonics(x: Vec3, degree: int) -> tuple[Float[Array, "n m"], Float[Ar
 
 
 def _factors(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The factors of the recursions: a and b [N + 1, N + 1] along a column from the two rows above, f [N + 1] down the diagonal."""
+    """The factors of the recursions: a and b [N + 1, N + 1] along a column, f [N + 1] down the diagonal."""
     n, m = np.meshgrid(np.arange(degree + 1.0), np.arange(degree + 1.0), indexing="ij")
     below, second = n > m, n > m + 1
     span = np.where(below, (n - m) * (n + m), 1.0)
