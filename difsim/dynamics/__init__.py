@@ -1,5 +1,6 @@
 """Models: what moves in what field against what ground."""
 
+from difsim.curve import Curve
 from difsim.dynamics.bouncing import Bouncer, HardBody, HardState, PointState
 from difsim.dynamics.colliding import TwoBalls, TwoBallState
 from difsim.dynamics.flight import Flight, FlightState, InertialFlight, TimeReversed
@@ -24,6 +25,7 @@ __all__ = [
     "Bouncer",
     "CalibratedNormal",
     "CompliantPair",
+    "Curve",
     "Flight",
     "FlightState",
     "GravityGradient",
