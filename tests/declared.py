@@ -13,12 +13,13 @@ import equinox as eqx
 import numpy as np
 
 import difsim
-from difsim import beds, body, camera, contact, dem, dynamics, gravity, shape, sph
+from difsim import beds, body, camera, contact, dem, dynamics, gravity, sensors, shape, sph
+from difsim.curve import Curve
 from difsim.declarations import Quantity, UnitQuaternion, declared_fields
 from difsim.mesh import box
 from difsim.spline import GridSpline
 
-PACKAGES = [difsim, beds, body, camera, contact, dem, dynamics, gravity, shape, sph]
+PACKAGES = [difsim, beds, body, camera, contact, dem, dynamics, gravity, sensors, shape, sph]
 AROUND = np.radians([0, 120, 240])
 FEET = np.stack([1.2 * np.cos(AROUND), 1.2 * np.sin(AROUND), np.full(3, -0.75)], 1)
 HIPS = np.stack([0.2 * np.cos(AROUND), 0.2 * np.sin(AROUND), np.full(3, -0.40)], 1)
@@ -37,6 +38,12 @@ ARGUMENTS: dict[type, dict[str, Any]] = {
     contact.Boulder: {"edge_point": (0.7, 0.0, 0.2), "edge_direction": (0.0, 1.0, 0.0)},
     dem.LeggedClump: {"legs": (dem.Clump(**CLUMP),) * 3, "seat": FEET, "attachment": np.zeros((3, 3))},
     dynamics.Touchdown: {"scenario": 0.0},
+    Curve: {
+        "times": [0.0, 1.0],
+        "values": np.eye(2, 4),
+        "slopes": np.zeros((2, 4)),
+        "curvatures": np.zeros((2, 4)),
+    },
     gravity.Ellipsoid: {"axes": np.eye(3)},
     GridSpline: TABLE,
     gravity.Gridded: {
@@ -46,6 +53,7 @@ ARGUMENTS: dict[type, dict[str, Any]] = {
         "inner": 0.5,
         "outer": 0.9,
     },
+    gravity.Harmonics: {"cosine": np.eye(3), "sine": np.zeros((3, 3))},
     gravity.Polyhedron: {"mesh": box((1.0, 1.0, 1.0)), "density": 2e3},
     shape.Union: {"solids": (shape.Sphere(np.zeros(3), 1.0),)},
     shape.Rough: {"amplitude": 0.1, "seed": 0},

@@ -16,8 +16,9 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.checks import check_point, check_points, numbers
-from difsim.declarations import part, quantity, rule
-from difsim.typing import Mat3, Scalar, Vec3
+from difsim.declarations import part, quantity, quaternion, rule
+from difsim.rotation import Rotation
+from difsim.typing import Mat3, Quat, Scalar, Vec3
 
 
 class AbstractField(eqx.Module):
@@ -42,6 +43,17 @@ class AbstractField(eqx.Module):
         """∂g/∂x = ∇∇U [3,3] in 1/s² at `x` [3] in m: symmetric, with trace -4πGρ."""
         return jax.jacfwd(jax.grad(self.potential))(x)
 
+    def tide(self, place: Vec3, x: Vec3) -> Scalar:
+        """The potential U(p + x) - U(p) - x·g(p) that a frame feels whose origin falls freely at p.
+
+        The difference loses the digits by which the tide is smaller than the pull. A field that has a better form
+        returns that.
+
+        **Arguments:** `place` p [3], m; `x` [3] from there, m. **Returns:** the potential, m²/s².
+        """
+        at_place, pull = jax.value_and_grad(self.potential)(place)
+        return self.potential(place + x) - at_place - jnp.dot(pull, x)
+
     def __add__(self, other: "AbstractField") -> "AbstractField":
         return Sum((self, other))
 
@@ -65,6 +77,9 @@ class Sum(AbstractField):
     def potential(self, x: Vec3) -> Scalar:
         return reduce(add, (field.potential(x) for field in self.fields))
 
+    def tide(self, place: Vec3, x: Vec3) -> Scalar:
+        return reduce(add, (field.tide(place, x) for field in self.fields))
+
 
 class Scaled(AbstractField):
     """A field times a number, U = s U₀, as when all densities are scaled by s; `s * field` makes one."""
@@ -75,6 +90,9 @@ class Scaled(AbstractField):
 
     def potential(self, x: Vec3) -> Scalar:
         return self.factor * self.field.potential(x)
+
+    def tide(self, place: Vec3, x: Vec3) -> Scalar:
+        return self.factor * self.field.tide(place, x)
 
 
 class Uniform(AbstractField):
@@ -103,6 +121,21 @@ class Rotating(AbstractField):
         return self.field.potential(x) + 0.5 * jnp.dot(speed, speed)
 
 
+class Turned(AbstractField):
+    """A field whose own frame is turned against the one in which it is asked for, U(x) = U₀(A x)."""
+
+    tag = "turned"
+    field: AbstractField = part("field of potential U₀ in its own frame")
+    attitude: Quat = quaternion("attitude A, a unit quaternion from the frame of x to the field's own")
+
+    def potential(self, x: Vec3) -> Scalar:
+        return self.field.potential(Rotation(self.attitude) @ x)
+
+    def tide(self, place: Vec3, x: Vec3) -> Scalar:
+        turn = Rotation(self.attitude)
+        return self.field.tide(turn @ place, turn @ x)
+
+
 class PointMass(AbstractField):
     """A point mass, U = GM/|x - r|.
 
@@ -117,6 +150,41 @@ class PointMass(AbstractField):
 
     def potential(self, x: Vec3) -> Scalar:
         return safe.divide(self.GM, safe.norm(x - self.position))
+
+    def tide(self, place: Vec3, x: Vec3) -> Scalar:
+        """The tide without differences of large numbers, for points at any distance from the mass.
+
+        With r from the place to the mass, q = (x² - 2 x·r)/r² and s = |x - r|/r, so that s² = 1 + q, the tide is
+        GM/r (q² (2 + s)/(2 s (1 + s)²) - ½ x²/r²).
+
+        **Arguments:** `place` [3], m; `x` [3] from there, m. **Returns:** the potential, m²/s².
+
+        **Source:** the same step as for the acceleration in Battin, An introduction to the mathematics and methods of
+        astrodynamics (1999), sec. 8.4.
+        """
+        arm = self.position - place
+        r = safe.norm(arm)
+        ratio, s = safe.divide(x, jnp.broadcast_to(r, (3,))), safe.divide(safe.norm(x - arm), r)
+        square = jnp.dot(ratio, ratio)
+        q = square - 2 * jnp.dot(ratio, safe.unit(arm))
+        return safe.divide(self.GM, r) * (safe.divide(q**2 * (2 + s), 2 * s * (1 + s) ** 2) - 0.5 * square)
+
+
+class Tide(AbstractField):
+    """The tide of another body: its pull on a point, less its pull on the origin, which falls freely.
+
+    U = U₀(x - r) - U₀(-r) - x·g₀(-r), a field that is added to the body's own: `Ellipsoid(...) + Tide(PointMass(GM,
+    (0, 0, 0)), r)`. In a frame that rotates with the orbit this is the restricted problem of three bodies. The tide
+    of a `PointMass`, and of sums with it, keeps all digits. That of any other field is a difference: the acceleration
+    loses the factor |r|/|x|, so give the primary as a point mass and a rest.
+    """
+
+    tag = "tide"
+    field: AbstractField = part("gravity U₀ of the other body, about its own origin")
+    position: Vec3 = quantity("m", "position r of the other body")
+
+    def potential(self, x: Vec3) -> Scalar:
+        return self.field.tide(-self.position, x)
 
 
 def as_points(points: Any) -> Float[Array, "P 3"]:
