@@ -14,7 +14,11 @@ from experiments.harness import find_studies
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "lander.py"
 
 WITHOUT = {"benchmark", "soak"}  # have tests of their own
-AFTER_OTHERS = {("agilkia", "pictures"), ("validation", "pages")}  # need what other runs have left
+AFTER_OTHERS = {
+    ("agilkia", "pictures"),
+    ("agilkia", "assumptions"),
+    ("validation", "pages"),
+}  # need what other runs have left
 
 STUDIES = {name: study for name, study in find_studies(experiments).items() if name not in WITHOUT}
 STAGES = [
