@@ -65,7 +65,7 @@ def test_a_lander_whose_ground_has_no_choices(tmp_path, capsys):
     assert summary["scenario"] == "no boulder" and summary["branch"]["leaves"] == 1
     assert summary["branch"]["is_in_posterior"] and summary["branch"]["bound_gap"] == 0.0
     said = capsys.readouterr().out
-    assert "The best touchdown is without a boulder" in said
+    assert "In the touchdown that fits best there is no boulder" in said
     # The body is its file's: nothing of 67P is flown, and Philae is named in the head of the command alone.
     assert "Four legs on small asteroid: gravity (0, 0, -0.0001) m/s2" in said and "Philae" not in said
     assert summary["gravity_m_s2"] == [0.0, 0.0, -1e-4] and "chain" not in summary
