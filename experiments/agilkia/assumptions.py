@@ -139,10 +139,11 @@ class Sampler:
             log_weights, k_hat = pareto_smoothed(log_ratio)
             u, weights = np.concatenate([half.u for half in halves])[None], np.exp(log_weights)[None]
             size = smallest_size(cube, u, weights, np.arange(weights.size))
-            draws = [Particles(half.u, half.log_likelihood, half.log_ratio) for half in halves]
-            if (size >= sizes.enough and k_hat <= K_HAT) or min(part.size for part in draws) <= 2 * k:
+            if size >= sizes.enough and k_hat <= K_HAT:
                 break
-            placed = [place_best(cube, draws[1 - i], PRIOR, draws[i]) for i in range(2)]
+            draws = [Particles(half.u, half.log_likelihood, half.log_ratio) for half in halves]
+            if min(part.size for part in draws) > k:  # fewer have no covariance: draw on as before
+                placed = [place_best(cube, draws[1 - i], PRIOR, draws[i]) for i in range(2)]
         evidence, error = evidence_of(log_ratio)
         values = np.concatenate([half.log_likelihood for half in halves])[None]
         prior = np.random.default_rng(self.seed).random((values.size, k))

@@ -134,7 +134,7 @@ def draw(result: xr.Dataset) -> Figure:
         ax.set_title(f"as it is: {number(values[0])}", color=GREY)
         ax.set_xlabel(titles[quantity])
     panels[0].set_yticks(range(len(names)), [name.replace("observables.", "").replace("_", " ") for name in names])
-    figure.suptitle("Medians with another value of each assumption (grey: too few draws for one of them)")
+    figure.suptitle("Medians under other assumptions\n(grey: too few draws for one of them)")
     return figure
 
 
