@@ -24,6 +24,7 @@ import experiments
 from experiments.data_files import CopyData
 from experiments.export import Export
 from experiments.harness import find_studies
+from experiments.rerun import Compare, Rerun
 from experiments.view import View
 
 
@@ -34,7 +35,13 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["benchmark"] and importlib.util.find_spec("experiments.benchmarks") is None:
         sys.exit("difsim: the benchmarks are not installed: run them in a checkout of the sources")
-    commands = find_studies(experiments) | {"data": CopyData, "export": Export, "view": View}
+    commands = find_studies(experiments) | {
+        "compare": Compare,
+        "data": CopyData,
+        "export": Export,
+        "rerun": Rerun,
+        "view": View,
+    }
     options = tyro.extras.subcommand_cli_from_dict(commands, prog="difsim")
     try:
         options.run()

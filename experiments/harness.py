@@ -36,7 +36,7 @@ from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
 from difsim.saving.atomic import remove_at_once, remove_unfinished, write_atomically
-from experiments.records import hashes, provenance, write_json
+from experiments.records import copy_inputs, hashes, provenance, write_json
 from experiments.report import Report
 from experiments.style import STYLE
 from experiments.variables import describe
@@ -61,6 +61,7 @@ class Found:
     report: str = ""
 
 
+INPUTS = "inputs"  # folder of a run's results with copies of the files that it read
 SEED = Quantity("", "seed of random numbers", ge=0, le=2**32 - 1)  # what NumPy and JAX take alike
 
 
@@ -127,7 +128,9 @@ class Study:
                 with Bar(command):
                     found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
-                about = {"stage": stage, "quick": self.quick, "wall_seconds": seconds} | self.provenance()
+                about = {"study": self.name(), "stage": stage, "quick": self.quick, "wall_seconds": seconds}
+                about |= self.provenance()
+                copy_inputs(about["inputs"], out / INPUTS)
                 write(out, found, about, type(self))
             print(f"written to {out}/ in {seconds:.0f} s")
             if not self.keep_checkpoint:

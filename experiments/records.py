@@ -8,9 +8,10 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,25 @@ def commit() -> str:
 
 def hashes(paths: Iterable[Path]) -> dict[str, str]:
     """SHA-256 of the content of each file, by its path."""
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    return {str(path): file_hash(path) for path in paths}
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of the content of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def copy_inputs(read: Mapping[str, str], folder: Path) -> None:
+    """Copy the files that a run read into a folder, each under the start of its hash and its own name.
+
+    **Arguments:** `read`, SHA-256 by path; `folder`, made where there is something to copy.
+    """
+    for path, mark in read.items():
+        target = folder / f"{mark[:8]}-{Path(path).name}"
+        if not target.is_file():
+            folder.mkdir(exist_ok=True)
+            with write_atomically(target) as beside:
+                shutil.copyfile(path, beside)
 
 
 def write_json(path: Path, content: Any) -> str:

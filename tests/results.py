@@ -9,7 +9,7 @@ from difsim import Rotation
 from experiments.variables import BODY, find_undescribed
 
 PROVENANCE = {
-    *("stage", "quick", "wall_seconds", "created", "machine", "version", "libraries", "commit"),
+    *("study", "stage", "quick", "wall_seconds", "created", "machine", "version", "libraries", "commit"),
     *("command", "seed", "options", "inputs"),
 }
 

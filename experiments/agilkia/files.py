@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -44,15 +45,55 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: not a TOML file: {error}") from None
 
 
-def read_lander(path: Path, catalogue: Catalogue = STANDARD) -> dict[str, dict[str, Any]]:
-    """Tables of a lander file, every key checked.
+def list_alternatives(path: Path) -> dict[str, list[Any]]:
+    """What the table [alternatives] of a file has in place of each of its assumptions: key -> values, tried in turn.
+
+    A key is "table.key", and the value `false` takes it out of the file.
+    **Raises** `ValueError` for what is no table of lists, or of keys that the file does not have.
+    """
+    tables = _read(path)
+    given = keys.table(path, "alternatives", tables.get("alternatives", {}))
+    for key, values in given.items():
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"{path}: [alternatives] {key} = {values!r} must be a list of values to try")
+        _replace(path, tables, key, values[0])
+    return dict(given)
+
+
+def _replace(path: Path, tables: dict[str, Any], key: str, value: Any) -> None:
+    """Put a value in the place of "table.key", or take the key out where the value is false."""
+    *where, last = key.split(".")
+    inner: Any = tables
+    for part in where:
+        inner = inner.get(part) if isinstance(inner, Mapping) else None
+    if not isinstance(inner, dict) or last not in inner:
+        raise ValueError(f"{path}: [alternatives] names {key!r}, which is no key of this file")
+    if value is False:
+        del inner[last]
+    else:
+        inner[last] = value
+
+
+def _read_with(path: Path, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of a file with other values of some keys, and without its alternatives."""
+    tables = _read(path)
+    for key, value in changed.items():
+        _replace(path, tables, key, value)
+    tables.pop("alternatives", None)
+    return tables
+
+
+def read_lander(
+    path: Path, catalogue: Catalogue = STANDARD, changed: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, dict[str, Any]]:
+    """Tables of a lander file, every key checked; `changed`: "table.key" -> value, in place of the file's.
 
     Without the keys of legs, and the table [gear], the lander is its hull alone. Without its hull only its legs touch
     the ground. Without [obstacle] there is no boulder. On 67P the site's position gives its gravity; on another body
     the file does.
     **Raises** `ValueError` that names the file, key and remedy.
     """
-    tables = _read(path)
+    tables = _read_with(path, changed)
     confirmed = keys.pop_confirmed(path, tables)
     needed, optional = dict(keys.LANDER), dict(keys.OPTIONAL)
     legs = keys.LEGS.keys() & keys.table(path, "lander", tables.get("lander", {})).keys()
@@ -133,9 +174,14 @@ def _check_edge(path: Path, tables: Mapping[str, Any]) -> None:
         )
 
 
-def read_observations(path: Path, catalogue: Catalogue = STANDARD) -> DataSet:
-    """A named data set. **Raises** `ValueError` for unknown names, sigmas that are not positive, and so on."""
-    tables = _read(path)
+def read_observations(
+    path: Path, catalogue: Catalogue = STANDARD, changed: Mapping[str, Any] = MappingProxyType({})
+) -> DataSet:
+    """A named data set; `changed`: "table.key" -> value, in place of the file's.
+
+    **Raises** `ValueError` for unknown names, sigmas that are not positive, and so on.
+    """
+    tables = _read_with(path, changed)
     confirmed = keys.pop_confirmed(path, tables)
     if extra := set(tables) - {"name", "initial", "lander", "observables"}:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are name, initial, lander, observables")

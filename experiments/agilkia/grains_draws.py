@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -92,15 +92,23 @@ def _at_draw(
     return observe_grains(series(scene, run(scene, float(known.horizon), checkpoint)))
 
 
-def pick_draws(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[dict[str, float]]:
-    """`count` draws of the posterior in a file of results, by their weight.
+class WeightedDraws(NamedTuple):
+    """Draws of a posterior: unknown -> values [draws]; their `weights`, and `log_likelihood` [draws]."""
+
+    values: dict[str, np.ndarray]
+    weights: np.ndarray
+    log_likelihood: np.ndarray
+
+
+def read_draws(path: Path, place: Mapping[str, Any]) -> WeightedDraws:
+    """The draws of the posterior in a file of results.
 
     **Raises:** ValueError where none is, or one of another `lander` or `body` than those of the `place`.
     """
     try:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             values = {name: x.values for name, x in tree["weighted_posterior"].load().data_vars.items()}
-            weight = tree["weights"]["weight"].values
+            weight, log_likelihood = (tree["weights"][name].values for name in ("weight", "lp"))
             other = {k: tree.attrs[k] for k in ("lander", "body") if tree.attrs[k] != place[k]}
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(
@@ -111,10 +119,19 @@ def pick_draws(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> l
             f"{path} is of another {' and '.join(other)}: {other}; run `difsim agilkia` of this one first"
         )
     if "law_error" in values:
-        raise ValueError(f"{path} is of the calibrated law: draws on grains are compared with the reduced one")
+        raise ValueError(f"{path} is of the calibrated law, and this stage needs draws by the reduced one")
+    return WeightedDraws(values, weight / weight.sum(), log_likelihood)
+
+
+def pick_draws(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[dict[str, float]]:
+    """`count` draws of the posterior in a file of results, by their weight.
+
+    **Raises:** ValueError as `read_draws`, and for fewer draws.
+    """
+    values, weight, _ = read_draws(path, place)
     if (some := int((weight > 0).sum())) < count:
         raise ValueError(f"--draws {count}: {path} has {weight.size} draws, of which {some} have a weight")
-    chosen = np.random.default_rng(seed).choice(weight.size, count, replace=False, p=weight / weight.sum())
+    chosen = np.random.default_rng(seed).choice(weight.size, count, replace=False, p=weight)
     return [{n: float(x[i]) for n, x in values.items()} for i in chosen]
 
 

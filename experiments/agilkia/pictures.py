@@ -109,7 +109,7 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
         curves["boulder"] = (result["boulder_force"].values, ORANGE, 1.5)
     if "sole_force" in result:
         for i, (footpad, colour) in enumerate(zip(result["sole_force"].values.T, cycle(FEET), strict=False)):
-            curves[f"sole {i}, normal"] = (footpad, colour, 1.5)
+            curves[f"footpad {i}, normal"] = (footpad, colour, 1.5)
     if "hull_force" in result:
         curves["hull, normal"] = (result["hull_force"].values, RED, 1.5)
     rows = []
@@ -123,7 +123,7 @@ def _force_panel(ax: Axes, result: xr.Dataset, time: np.ndarray) -> float:
             rows.append((0.0, f"{name}: {'none' if np.isfinite(force).all() else 'no values'}", colour))
     for level in (35.0, 7.5) if result.attrs.get("lander") == PHILAE else ():
         ax.axhline(level, color=GREY, linewidth=0.8, linestyle="--")
-        rows.append((level, f"paper 000: {level:g} N", GREY))
+        rows.append((level, f"paper: {level:g} N", GREY))
     ax.set_ylim(bottom=0.0)
     label_right(ax, rows)
     peak = np.nanmax(total)

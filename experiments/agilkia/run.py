@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from difsim.declarations import Quantity
 from difsim.session import CACHE
 from experiments.agilkia import (
+    assumptions,
+    assumptions_report,
     bounce,
     coverage,
     descent,
@@ -66,11 +68,12 @@ class Agilkia(Study):
     """Diameter of the grains, m."""
     draws: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Of grains: touchdowns at that many draws of the posterior in OUT/result.nc, in place of the paper's optimum."""
-    stage: Literal["all", "joint", "descent", "pictures", "coverage"] = "all"
+    stage: Literal["all", "joint", "assumptions", "descent", "pictures", "coverage"] = "all"
     """"all"; "joint": touchdown and next contact in one posterior, each alone, and with an error of the law, on the
-    real shape (--data bounce, --shape shap5); "descent": the flights alone, from 22 km to the ground and back, and the
-    paper's bounce; "pictures": draw them again from OUT/result.nc; "coverage": how often posteriors of synthetic
-    touchdowns hold the truth."""
+    real shape (--data bounce, --shape shap5); "assumptions": how the answer in OUT/result.nc moves with each of the
+    [alternatives] of the two files; "descent": the flights alone, from 22 km to the ground and back, and the paper's
+    bounce; "pictures": draw them again from OUT/result.nc; "coverage": how often posteriors of synthetic touchdowns
+    hold the truth."""
     seed: int = 0
     """Seed of all random starts, and of the bed of grains."""
     starts: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -85,7 +88,7 @@ class Agilkia(Study):
     repetitions: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Synthetic touchdowns of "coverage" (64; with --quick 4)."""
 
-    cluster_stages = ("all", "joint", "coverage")
+    cluster_stages = ("all", "joint", "assumptions", "coverage")
 
     def __post_init__(self):
         for name, usual, quick in (("starts", 64, 8), ("keep", 4, 1), ("repetitions", 64, 4)):
@@ -244,6 +247,22 @@ def _joint(options: Agilkia, out: Path) -> Found:
     return Found(summary, {"joint": result}, {"joint": orbits.draw_joint(result)}, record="joint")
 
 
+def _assumptions(options: Agilkia, out: Path) -> Found:
+    """The answer of the main study under other assumptions."""
+    if options.regolith != "reduced":
+        raise ValueError(f"--stage assumptions is of the reduced law: leave out --regolith {options.regolith}")
+    cases = assumptions.list_cases(options.lander, options.readings)
+    lander = cases[0].lander
+    place = {"lander": lander["lander"]["name"], "body": lander["site"]["body"]}
+    first = grains_draws.read_draws(out / "result.nc", place)
+    sizes = assumptions.QUICK if options.quick else assumptions.USUAL
+    sampler = assumptions.Sampler(first, sizes, options.seed, out / "assumptions.checkpoint", options.executor)
+    summary = place | {"data_set": cases[0].data.name} | assumptions_report.assess(cases, sampler, True)
+    result = assumptions_report.dataset(summary)
+    figure = assumptions_report.draw(result)
+    return Found(summary, {"assumptions": result}, {"assumptions": figure}, record="assumptions")
+
+
 def _pictures(options: Agilkia, out: Path) -> Found:
     path = out / "result.nc"
     if not path.is_file():
@@ -261,6 +280,7 @@ Agilkia.ranges = {
 Agilkia.stages = {
     "all": _invert_or_touch_down,
     "joint": _joint,
+    "assumptions": _assumptions,
     "descent": _descent,
     "pictures": _pictures,
     "coverage": _coverage,

@@ -148,6 +148,7 @@ def posterior_file(path, **further):
     draws = {name: ("weighted_draw", np.full(4, value)) for name, value in (OPTIMUM | further).items()}
     draws["friction"] = "weighted_draw", np.array([0.2, 0.6, 1.0, 0.2])
     weight = xr.Dataset({"weight": ("weighted_draw", np.array([0.0, 0.0, 0.5, 0.5]))})
+    weight["lp"] = "weighted_draw", np.zeros(4)
     groups = {"/": xr.Dataset(attrs=PLACE), "weighted_posterior": xr.Dataset(draws), "weights": weight}
     xr.DataTree.from_dict(groups).to_netcdf(path, engine="h5netcdf")
     return path

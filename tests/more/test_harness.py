@@ -120,7 +120,9 @@ def test_a_study_is_added_by_its_folder_alone(finished_commands, folder):
         "result.nc",
         "fall.png",
         "report.html",
+        "inputs",
     }
+    assert [path.read_text() for path in (out / "inputs").iterdir()] == ["v 0 0 0"]
     summary = json.loads((out / "summary.json").read_text())
     assert summary["time_s"] == 1.0 and summary["stage"] == "fall" and summary["quick"]
     assert "toy --height 4.905 --quick" in summary["command"] and summary["options"]["height"] == 4.905

@@ -118,7 +118,8 @@ def inversion(**changes):
     found |= {"lander": "Hopper", "body": "Bennu", "data_set": "mine", "observables": {}, "energy": {}}
     found |= {"correlations": {}, "parameters": {"friction": {"verdict": "bounded on one side"}}}
     found |= {"chain": {"status": "ok", "second_contact_time": 9.0, "second_contact_distance": 4.0}}
-    found |= {"posterior": {"is_good": True, "verdict": "the sample is good"}}
+    found |= {"posterior": {"is_good": True, "verdict": "the sample is good"}, "misfit": 6.5}
+    found |= {"observables": {"spin": {"fitted": True}, "peak_force": {"fitted": False}}}
     for key, value in changes.items():
         found[key] = found[key] | value if isinstance(value, dict) else value
     return text_of("agilkia", "all", found)
