@@ -27,11 +27,10 @@ class Particles(NamedTuple):
 
     def join(self, other: "Particles", worth: float) -> "Particles":
         """Both sets. **Arguments:** `other` draws; `worth`: as how many of them these count. **Returns:** Particles."""
+        u, values = (np.concatenate([self[i], other[i]]) for i in range(2))
         weights = np.concatenate([worth * self.weights(1.0), other.size * other.weights(1.0)])
         with np.errstate(divide="ignore"):
-            return Particles(
-                *(np.concatenate(both) for both in zip(self[:2], other[:2], strict=True)), np.log(weights)
-            )
+            return Particles(u, values, np.log(weights))
 
     def weights(self, power: float) -> Float[np.ndarray, " rows"]:
         """The weights for another power of the likelihood. **Arguments:** `power`. **Returns:** weights, sum 1."""
