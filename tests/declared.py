@@ -14,6 +14,7 @@ import numpy as np
 
 import difsim
 from difsim import beds, body, camera, contact, dem, dynamics, gravity, shape, sph
+from difsim.curve import Curve
 from difsim.declarations import Quantity, UnitQuaternion, declared_fields
 from difsim.mesh import box
 from difsim.spline import GridSpline
@@ -37,6 +38,12 @@ ARGUMENTS: dict[type, dict[str, Any]] = {
     contact.Boulder: {"edge_point": (0.7, 0.0, 0.2), "edge_direction": (0.0, 1.0, 0.0)},
     dem.LeggedClump: {"legs": (dem.Clump(**CLUMP),) * 3, "seat": FEET, "attachment": np.zeros((3, 3))},
     dynamics.Touchdown: {"scenario": 0.0},
+    Curve: {
+        "times": [0.0, 1.0],
+        "values": np.eye(2, 4),
+        "slopes": np.zeros((2, 4)),
+        "curvatures": np.zeros((2, 4)),
+    },
     gravity.Ellipsoid: {"axes": np.eye(3)},
     GridSpline: TABLE,
     gravity.Gridded: {

@@ -1,7 +1,7 @@
 """Free flight of a point mass about a rotating body, until it meets the body's surface.
 
-The motion has two forms: `Flight` in the frame that rotates with the body, and `InertialFlight` in the inertial
-frame; both frames have the same axes at t = 0. The mass is 1 kg: it cancels.
+The motion has two forms: `Flight` in the frame that rotates with the body, and `InertialFlight` in axes that do not
+rotate. The mass is 1 kg: it cancels.
 """
 
 from typing import ClassVar
@@ -12,11 +12,13 @@ import jax.numpy as jnp
 
 from difsim import safe
 from difsim.declarations import part, quantity, rule, variable
+from difsim.dynamics.frames import AbstractFrame, frame_field
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
+from difsim.dynamics.primary import Primary
+from difsim.dynamics.surroundings import Surroundings, changes
 from difsim.gravity import AbstractField, Rotating
-from difsim.rotation import Rotation
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, Vec3
+from difsim.typing import Scalar, Vec3, as_float
 
 TWICE = "gravity is Rotating, so the centrifugal term would count twice: give the field in it alone"
 
@@ -31,10 +33,11 @@ class FlightState(eqx.Module):
 class Flight(AbstractModel):
     """A point mass in the frame fixed to a rotating body (paper 000 Eqs 1-2).
 
-    r'' + 2 ω × r' + ω × (ω × r) = ∇U.
+    r'' + 2 ω × r' + ω × (ω × r) + ω' × r = ∇U.
 
-    The energies add up to the Jacobi constant ½ v² - ½ |ω × r|² - U, J/kg. Flights that are run until `AtContact()` end
-    at the surface; others fly on, through the body.
+    The energies add up to the Jacobi constant ½ v² - ½ |ω × r|² - U, J/kg. A spin that changes and a primary that moves
+    in the frame change it: the powers `frame`, ω'·(r × (v + ω × r)), and `tide`, -∂U/∂t. Flights that are run until
+    `AtContact()` end at the surface; others fly on, through the body.
     """
 
     has_contact_forces: ClassVar[bool] = False
@@ -42,7 +45,7 @@ class Flight(AbstractModel):
     gravity: AbstractField = part(
         "field U of the body alone, without a centrifugal term, which the model has itself"
     )
-    omega: Vec3 = quantity("rad/s", "constant spin ω of the body", usual=(0, 0.3), slip="degrees/s or rev/min")
+    frame: AbstractFrame = frame_field("constant spin ω [3] of the body, rad/s, or its frame")
     surface: AbstractSDF = part("surface of the body, in the same frame")
     resolution: Scalar = quantity(
         "s",
@@ -50,16 +53,20 @@ class Flight(AbstractModel):
         gt=0,
         default=0.1,
     )
+    primary: Primary | None = part("second body, whose tide is added to the field", default=None)
 
     @rule(TWICE)
     def _has_plain_gravity(self):
         return not isinstance(self.gravity, Rotating)
 
     def vector_field(self, t, state):
-        return FlightState(
-            position=state.velocity,
-            velocity=relative_acceleration(self.gravity, self.omega, state.position, state.velocity),
-        )
+        here = Surroundings.at(self, t)
+        return FlightState(state.velocity, here.acceleration(state.position, state.velocity))
+
+    def power(self, t, state):
+        here, x = Surroundings.at(self, t), state.position
+        momentum = jnp.cross(x, state.velocity + here.motion.carried(x))
+        return changes(self, t, lambda field: -field.potential(x), momentum)
 
     def approach(self, t, state):
         """Bounds that are valid while half of the gap is closed.
@@ -71,17 +78,18 @@ class Flight(AbstractModel):
             gap=gap,
             speed=safe.norm(state.velocity),
             resolution=self.resolution,
-            acceleration=greatest_acceleration(self.gravity, self.omega, state.position, gap),
+            acceleration=Surroundings.at(self, t).greatest_acceleration(state.position, gap),
         )
 
     def scales(self, t, state):
         return flight_scales(self.approach(t, state), state)
 
     def energy(self, t, state):
-        swept = jnp.cross(self.omega, state.position)
+        here = Surroundings.at(self, t)
+        swept = here.motion.carried(state.position)
         return {
             "kinetic": 0.5 * state.velocity @ state.velocity,
-            "potential": -self.gravity.potential(state.position),
+            "potential": -here.field.potential(state.position),
             "centrifugal": -0.5 * swept @ swept,
         }
 
@@ -96,58 +104,39 @@ def flight_scales(near: Approach, state: FlightState) -> tuple[FlightState, Flig
     return FlightState(state.position), FlightState(units.length * ones, units.speed * ones)
 
 
-def relative_acceleration(gravity: AbstractField, omega: Vec3, position: Vec3, velocity: Vec3) -> Vec3:
-    """The acceleration ∇U - 2 ω × v - ω × (ω × r) in a rotating frame.
-
-    **Arguments:** `gravity` U; `omega` ω [3], rad/s; `position` r [3], m; `velocity` v [3], m/s.
-    **Returns:** the acceleration [3], m/s².
-    """
-    swept = jnp.cross(omega, position)
-    return gravity.acceleration(position) - 2 * jnp.cross(omega, velocity) - jnp.cross(omega, swept)
-
-
-def greatest_acceleration(gravity: AbstractField, omega: Vec3, position: Vec3, gap: Scalar) -> Scalar:
-    """An upper bound of the acceleration towards the surface while half of a gap is closed.
-
-    All mass is farther away than the gap d, so the pull of each part grows by a factor of four at most (a bound if
-    the pulls of the parts do not cancel). The Coriolis term does not change the speed; the centrifugal one is ω² r
-    at most.
-
-    **Arguments:** `gravity`; `omega` [3], rad/s; `position` [3], m; `gap` d, m. **Returns:** the bound, m/s².
-    """
-    reach = safe.norm(position) + jnp.maximum(gap, 0.0)
-    return 4 * safe.norm(gravity.acceleration(position)) + omega @ omega * reach
-
-
 class InertialFlight(AbstractModel):
-    """The same flight in the inertial frame, r'' = R ∇U(Rᵀ r), with R the rotation by ω t of field and surface."""
+    """The same flight in axes that do not rotate, r'' = R ∇U(Rᵀ r), with the attitude R of field and surface."""
 
     has_contact_forces: ClassVar[bool] = False
     state_kinds: ClassVar = (FlightState,)
     body: Flight = part("flight in the body's frame")
 
     def from_body(self, t: Scalar, state: FlightState) -> FlightState:
-        """A state of the body's frame in the inertial frame: R r and R (v + ω × r).
+        """A state of the body's frame in axes that do not rotate: R r and R (v + ω × r).
 
         **Arguments:** `t`, s; `state`. **Returns:** the inertial state.
         """
-        turn, swept = _turn(self.body.omega, t), jnp.cross(self.body.omega, state.position)
-        return FlightState(turn @ state.position, turn @ (state.velocity + swept))
+        motion = self.body.frame.at(as_float(t))
+        moving = state.velocity + motion.carried(state.position)
+        return FlightState(motion.attitude @ state.position, motion.attitude @ moving)
 
     def to_body(self, t: Scalar, state: FlightState) -> FlightState:
-        """A state of the inertial frame in the body's frame, the inverse of `from_body`.
+        """A state of the inertial axes in the body's frame, the inverse of `from_body`.
 
         **Arguments:** `t`, s; `state`. **Returns:** the state in the body's frame.
         """
-        turn = _turn(self.body.omega, t)
-        position = turn.inverse @ state.position
-        velocity = turn.inverse @ state.velocity
-        return FlightState(position, velocity - jnp.cross(self.body.omega, position))
+        motion = self.body.frame.at(as_float(t))
+        position = motion.attitude.inverse @ state.position
+        velocity = motion.attitude.inverse @ state.velocity
+        return FlightState(position, velocity - motion.carried(position))
 
     def vector_field(self, t, state):
-        turn = _turn(self.body.omega, t)
-        pull = self.body.gravity.acceleration(turn.inverse @ state.position)
-        return FlightState(position=state.velocity, velocity=turn @ pull)
+        here = Surroundings.at(self.body, t)
+        turn = here.motion.attitude
+        return FlightState(state.velocity, turn @ here.field.acceleration(turn.inverse @ state.position))
+
+    def power(self, t, state):
+        return self.body.power(t, self.to_body(t, state))
 
     def approach(self, t, state):
         return self.body.approach(t, self.to_body(t, state))
@@ -189,7 +178,3 @@ class TimeReversed(AbstractModel):
 
     def energy(self, t, state):
         return self.model.energy(-t, state)
-
-
-def _turn(omega: Vec3, t: Scalar) -> Rotation:
-    return Rotation.from_rotation_vector(omega * t)

@@ -1,6 +1,6 @@
 """A rigid body that flies about a rotating small body, bounces on its surface and comes to rest (paper 003)."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,33 +12,35 @@ from difsim.body.rigid import rigid_scales
 from difsim.contact import SurfaceContact
 from difsim.contact.contact_points import BodyMotion
 from difsim.contact.surface import Wrench
-from difsim.declarations import is_valid, part, quantity, quaternion, rule, variable
-from difsim.dynamics.flight import TWICE, greatest_acceleration, relative_acceleration
+from difsim.declarations import is_valid, part, quantity, rule, variable
+from difsim.dynamics.flight import TWICE
+from difsim.dynamics.frames import AbstractFrame, frame_field
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
+from difsim.dynamics.primary import Primary
+from difsim.dynamics.surroundings import Surroundings, changes
 from difsim.gravity import AbstractField, Rotating
-from difsim.rotation import Rotation
 from difsim.shape import AbstractSDF
-from difsim.typing import Quat, Scalar, Vec3
+from difsim.typing import Scalar, as_float
 
 
 class HopperState(eqx.Module):
-    """The paper's state (x, v, q, ω, Q), with the memory of the friction.
+    """The paper's state (x, v, q, ω), with the memory of the friction; the frame has the attitude of the target.
 
     The body's spin is that **against the target**, in the body's frame.
     """
 
     body: RigidState = part("motion of the body in the target's frame")
-    target: Quat = quaternion("attitude Q of the target, a unit quaternion from its frame to the inertial one")
     memory: Float[Array, "M 3"] = variable("m", "memory of the friction")
 
 
 class Hopper(AbstractForcedModel):
-    """A rigid body near a uniformly rotating target, with contact (paper 003 Eq 2).
+    """A rigid body near a rotating target, with contact (paper 003 Eq 2).
 
-    v' = g(x) - Ω × (Ω × x) - 2 Ω × v + ΣF/m;  I ω*' = ΣL - ω* × I ω*,  ω* = ω + Ω the inertial spin.
+    v' = g(x) - Ω × (Ω × x) - 2 Ω × v - Ω' × x + ΣF/m;  I ω*' = ΣL - ω* × I ω*,  ω* = ω + Ω the inertial spin.
 
     Gravity acts at the centre of mass. The energy is the one that a steadily rotating frame conserves: the
-    kinetic energy of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U.
+    kinetic energy of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U. A spin that changes and a primary that
+    moves in the frame change it: the powers `frame`, Ω' times the inertial angular momentum, and `tide`, -m ∂U/∂t.
     """
 
     state_kinds: ClassVar = (HopperState,)
@@ -46,62 +48,66 @@ class Hopper(AbstractForcedModel):
     contact: SurfaceContact = part("contact of the body with the surface")
     surface: AbstractSDF = part("surface of the target, in its frame")
     gravity: AbstractField = part("field U of the target alone, without a centrifugal term")
-    omega: Vec3 = quantity(
-        "rad/s",
-        "constant spin Ω of the target",
-        usual=(0, 0.3),
-        slip="degrees/s or rev/min",
-        default=(0.0, 0.0, 0.0),
+    frame: AbstractFrame = frame_field(
+        "constant spin Ω [3] of the target, rad/s, or its frame", default=(0.0, 0.0, 0.0)
     )
     resolution: Scalar = quantity(
         "s", "longest step that cannot miss a contact, some 1/20 of its duration", gt=0, default=1e-3
     )
+    primary: Primary | None = part("second body, whose tide is added to the field", default=None)
 
     @rule(TWICE)
     def _has_plain_gravity(self):
         return not isinstance(self.gravity, Rotating)
 
-    def start(self, body: RigidState, target: Any = (1.0, 0.0, 0.0, 0.0)) -> HopperState:
+    def start(self, body: RigidState) -> HopperState:
         """The state before any contact, from the motion in the target's frame.
 
-        **Arguments:** `body`, in the target's frame; `target`, its attitude [4]. **Returns:** the state.
+        **Arguments:** `body`, in the target's frame. **Returns:** the state.
         **Raises:** `ValueError` for an attitude that is no unit quaternion.
         """
-        memory = self.contact.friction.memory(self.contact.outline.count)
-        state = HopperState(body, target, memory)
+        state = HopperState(body, self.contact.friction.memory(self.contact.outline.count))
         is_valid(state)  # refuses an attitude that is no rotation
         return state
 
-    def wrench(self, state: HopperState) -> Wrench:
-        """The force and torque of the surface on the body."""
+    def wrench(self, t: Scalar | float, state: HopperState) -> Wrench:
+        """The force and torque of the surface on the body. **Arguments:** `t`, s; `state`. **Returns:** the wrench."""
         turn = state.body.rotation.as_matrix()
-        return self.contact.wrench(self.surface, self.free(state.body), turn, state.memory)
+        return self.contact.wrench(self.surface, self.free(t, state.body), turn, state.memory)
 
     def rates(self, t, state):
-        return self.rate_with_contact(state, self.free(state.body))
+        return self.rate_with_contact(t, state, self.free(t, state.body))
 
-    def free(self, body: RigidState) -> BodyMotion:
-        """The body with its accelerations in flight, in the target's frame."""
+    def free(self, t: Scalar | float, body: RigidState) -> BodyMotion:
+        """The body with its accelerations in flight, in the target's frame.
+
+        **Arguments:** `t`, s; `body`. **Returns:** the motion.
+        """
+        here = Surroundings.at(self, t)
         turn = body.rotation.as_matrix()
         inertia = rotation.turned3(turn, self.body.inertia)
         spin = rotation.times3(turn, body.spin)
-        whole = spin + self.omega
+        whole = spin + here.motion.spin
         return BodyMotion(
             centre=body.position,
             velocity=body.velocity,
             spin=spin,
             mass=self.body.mass,
             inertia=inertia,
-            acceleration=relative_acceleration(self.gravity, self.omega, body.position, body.velocity),
-            # The rate in the target's frame of ω = ω* - Ω: what turns ω* there is Ω, and Ω itself stands still.
-            spin_rate=rotation.spin_rate(inertia, whole) - jnp.cross(self.omega, whole),
+            acceleration=here.acceleration(body.position, body.velocity),
+            # The rate in the target's frame of ω = ω* - Ω: what turns ω* there is Ω, and Ω has its own rate.
+            spin_rate=rotation.spin_rate(inertia, whole)
+            - jnp.cross(here.motion.spin, whole)
+            - here.motion.spin_rate,
         )
 
-    def rate_with_contact(self, state: HopperState, free: BodyMotion) -> tuple[HopperState, dict[str, Scalar]]:
-        """The rate of the state with contact, and the power that the contact takes.
+    def rate_with_contact(
+        self, t: Scalar | float, state: HopperState, free: BodyMotion
+    ) -> tuple[HopperState, dict[str, Scalar]]:
+        """The rate of the state with contact, and the power that leaves the energies.
 
-        **Arguments:** `state`; `free`, the body with its accelerations without contact. **Returns:** the rate, and W
-        by name.
+        **Arguments:** `t`, s; `state`; `free`, the body with its accelerations without contact. **Returns:** the rate,
+        and W by name.
         """
         body, turn = state.body, state.body.rotation.as_matrix()
         touch = self.contact.wrench(self.surface, free, turn, state.memory)
@@ -114,10 +120,19 @@ class Hopper(AbstractForcedModel):
                 # The rate of ω is the same in the body's frame and in the one that ω is relative to.
                 spin=rotation.times3(turn.T, with_contact.spin_rate),
             ),
-            target=Rotation(state.target).rate(self.omega),
             memory=touch.memory_rate,
         )
-        return rate, touch.powers
+        return rate, touch.powers | self.changes(t, free)
+
+    def changes(self, t: Scalar | float, free: BodyMotion) -> dict[str, Scalar]:
+        """The power that leaves the energies because the frame and the field change with time.
+
+        **Arguments:** `t`, s; `free`, the body. **Returns:** W by name.
+        """
+        motion, x = self.frame.at(as_float(t)), free.centre
+        momentum = free.mass * jnp.cross(x, free.velocity + motion.carried(x))
+        momentum = momentum + rotation.times3(free.inertia, free.spin + motion.spin)
+        return changes(self, t, lambda field: -free.mass * field.potential(x), momentum)
 
     def approach(self, t, state):
         """Bounds that are valid while half of the gap is closed; contact begins at the regularisation's `margin`.
@@ -130,7 +145,7 @@ class Hopper(AbstractForcedModel):
             gap=gap,
             speed=safe.norm(body.velocity) + safe.norm(body.spin) * self.contact.outline.radius,
             resolution=self.resolution,
-            acceleration=greatest_acceleration(self.gravity, self.omega, body.position, gap),
+            acceleration=Surroundings.at(self, t).greatest_acceleration(body.position, gap),
         )
 
     def scales(self, t, state):
@@ -138,8 +153,8 @@ class Hopper(AbstractForcedModel):
         units = motion_units(self.approach(t, state), reach)
         origin, size = rigid_scales(state.body, units.speed, units.length, reach)
         return (
-            HopperState(origin, jnp.zeros(4), jnp.zeros_like(state.memory)),
-            HopperState(size, jnp.ones(4), jnp.full_like(state.memory, units.length)),
+            HopperState(origin, jnp.zeros_like(state.memory)),
+            HopperState(size, jnp.full_like(state.memory, units.length)),
         )
 
     def starts_inside(self, state):
@@ -147,11 +162,12 @@ class Hopper(AbstractForcedModel):
 
     def energy(self, t, state):
         body, turn = state.body, state.body.rotation.as_matrix()
-        swept, carried = jnp.cross(self.omega, body.position), rotation.times3(turn.T, self.omega)
+        here = Surroundings.at(self, t)
+        swept, carried = here.motion.carried(body.position), rotation.times3(turn.T, here.motion.spin)
         return {
             "kinetic": 0.5 * self.body.mass * body.velocity @ body.velocity,
             "rotation": self.body.rotation_energy(body.spin),
-            "potential": -self.body.mass * self.gravity.potential(body.position),
+            "potential": -self.body.mass * here.field.potential(body.position),
             "centrifugal": -0.5 * self.body.mass * swept @ swept - self.body.rotation_energy(carried),
-            "elastic": self.wrench(state).stored,
+            "elastic": self.wrench(t, state).stored,
         }

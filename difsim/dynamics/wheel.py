@@ -9,7 +9,7 @@ from difsim import rotation
 from difsim.declarations import part, quantity, variable
 from difsim.dynamics.hopper import Hopper, HopperState
 from difsim.dynamics.model import AbstractForcedModel
-from difsim.typing import Scalar, Vec3
+from difsim.typing import Scalar, Vec3, as_float
 
 
 class WheeledState(eqx.Module):
@@ -66,10 +66,13 @@ class Wheeled(AbstractForcedModel):
     def rates(self, t, state):
         body, torque = state.hopper.body, self.torque_profile.torque(t)
         turn = body.rotation.as_matrix()
-        spin = body.spin + rotation.times3(turn.T, self.hopper.omega)
+        motion = self.hopper.frame.at(as_float(t))
+        spin = body.spin + rotation.times3(turn.T, motion.spin)
         reaction = -torque - jnp.cross(spin, state.momentum)
-        free = self.hopper.free(body).accelerate(jnp.zeros(3), rotation.times3(turn, reaction))
-        rate, taken = self.hopper.rate_with_contact(state.hopper, free)
+        free = self.hopper.free(t, body).accelerate(jnp.zeros(3), rotation.times3(turn, reaction))
+        rate, taken = self.hopper.rate_with_contact(t, state.hopper, free)
+        if "frame" in taken:  # the momentum of the wheels is part of what a spin that changes acts on
+            taken["frame"] += motion.spin_rate @ rotation.times3(turn, state.momentum)
         motors = -torque @ (state.momentum / self.wheel_inertia - spin)
         return WheeledState(rate, momentum=torque), taken | {"motors": motors}
 
@@ -90,5 +93,5 @@ class Wheeled(AbstractForcedModel):
     def energy(self, t, state):
         turn = state.hopper.body.rotation.as_matrix()
         h = state.momentum
-        wheels = 0.5 * h @ h / self.wheel_inertia - (turn.T @ self.hopper.omega) @ h
+        wheels = 0.5 * h @ h / self.wheel_inertia - (turn.T @ self.hopper.frame.at(as_float(t)).spin) @ h
         return self.hopper.energy(t, state.hopper) | {"wheels": wheels}

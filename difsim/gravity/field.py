@@ -16,8 +16,9 @@ from jaxtyping import Array, Float
 
 from difsim import safe
 from difsim.checks import check_point, check_points, numbers
-from difsim.declarations import part, quantity, rule
-from difsim.typing import Mat3, Scalar, Vec3
+from difsim.declarations import part, quantity, quaternion, rule
+from difsim.rotation import Rotation
+from difsim.typing import Mat3, Quat, Scalar, Vec3
 
 
 class AbstractField(eqx.Module):
@@ -120,6 +121,21 @@ class Rotating(AbstractField):
         return self.field.potential(x) + 0.5 * jnp.dot(speed, speed)
 
 
+class Turned(AbstractField):
+    """A field whose own frame is turned against the one in which it is asked for, U(x) = U₀(A x)."""
+
+    tag = "turned"
+    field: AbstractField = part("field of potential U₀ in its own frame")
+    attitude: Quat = quaternion("attitude A, a unit quaternion from the frame of x to the field's own")
+
+    def potential(self, x: Vec3) -> Scalar:
+        return self.field.potential(Rotation(self.attitude) @ x)
+
+    def tide(self, place: Vec3, x: Vec3) -> Scalar:
+        turn = Rotation(self.attitude)
+        return self.field.tide(turn @ place, turn @ x)
+
+
 class PointMass(AbstractField):
     """A point mass, U = GM/|x - r|.
 
@@ -140,6 +156,8 @@ class PointMass(AbstractField):
 
         With r from the place to the mass, q = (x² - 2 x·r)/r² and s = |x - r|/r, so that s² = 1 + q, the tide is
         GM/r (q² (2 + s)/(2 s (1 + s)²) - ½ x²/r²).
+
+        **Arguments:** `place` [3], m; `x` [3] from there, m. **Returns:** the potential, m²/s².
 
         **Source:** the same step as for the acceleration in Battin, An introduction to the mathematics and methods of
         astrodynamics (1999), sec. 8.4.

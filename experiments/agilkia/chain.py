@@ -38,7 +38,7 @@ def move_to_landing(experiment: Experiment, world: World, landing: FlightState) 
     """The same touchdown at another site and with another approach, those of a landing, with its bounce."""
     gravity, surface = world
     frame = SurfaceFrame.from_normal(landing.position, surface.normal(landing.position), landing.velocity)
-    local = Rotating(gravity, Flight(gravity, SPIN, surface).omega).acceleration(landing.position)
+    local = Rotating(gravity, SPIN).acceleration(landing.position)
     return replace(
         experiment,
         frame=frame,

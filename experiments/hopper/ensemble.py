@@ -166,7 +166,7 @@ def member(place: World):
         )
         settled = end.status == Status.OK
         rest = jnp.where(settled, place.local(end.last.body.position), jnp.nan)
-        tilt, lever = posture(model, end.last)
+        tilt, lever = posture(model, end.times[-1], end.last)
         return {
             "status": end.status,
             "settling_time": end.stats.rest_time,

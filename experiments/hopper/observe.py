@@ -15,22 +15,22 @@ MECHANICAL = ("kinetic", "rotation", "potential", "centrifugal", "elastic")
 LOST = ("damping", "friction", "rolling")
 
 
-def slip(model: Hopper, state: HopperState) -> Scalar:
+def slip(model: Hopper, t: Scalar | float, state: HopperState) -> Scalar:
     """Sliding speed m/s at the effective point r_p = Σ δ_j r_j/Σ δ_j (paper 003 Eq 4)."""
     arms, gaps = _points(model, state)
     arm = effective_arm(jax.vmap(model.contact.normal.regularisation.penetration)(-gaps), arms)
-    velocity = model.free(state.body).velocity_at(arm)
+    velocity = model.free(t, state.body).velocity_at(arm)
     normal = model.surface.normal(state.body.position + arm)
     return safe.norm(velocity - velocity @ normal * normal)
 
 
-def posture(model: Hopper, state: HopperState) -> tuple[Scalar, Scalar]:
+def posture(model: Hopper, t: Scalar | float, state: HopperState) -> tuple[Scalar, Scalar]:
     """How a body lies: the angle rad of its z axis to the ground's normal, either end up (0 to π/2), and how far
     beside its centre of mass the ground pushes, m: the lever that rolling resistance holds."""
     arms, gaps = _points(model, state)
     pushes = jax.vmap(lambda gap: model.contact.normal.force(-gap, jnp.zeros_like(gap)))(gaps)
     arm = effective_arm(pushes, arms)
-    down = safe.unit(model.free(state.body).acceleration)
+    down = safe.unit(model.free(t, state.body).acceleration)
     axis = state.body.rotation.as_matrix()[:, 2]
     normal = model.surface.normal(state.body.position + arm)
     tilt = safe.arctan2(safe.norm(jnp.cross(axis, normal)), jnp.abs(axis @ normal))
@@ -49,15 +49,15 @@ def observe(model: Hopper, solution: Solution) -> dict[str, jax.Array]:
     """Of a solution at its times [T]: `speed` m/s, `spin` rad/s, `slip` m/s, `push` N of the ground, and the
     parts of the `energy` J."""
 
-    def one(state):
+    def one(t, state):
         return {
             "speed": safe.norm(state.body.velocity),
             "spin": safe.norm(state.body.spin),
-            "slip": slip(model, state),
-            "push": safe.norm(model.wrench(state).force),
+            "slip": slip(model, t, state),
+            "push": safe.norm(model.wrench(t, state).force),
         }
 
-    return jax.vmap(one)(solution.states) | {"energy": solution.energy}
+    return jax.vmap(one)(solution.times, solution.states) | {"energy": solution.energy}
 
 
 def mechanical(energy: dict[str, np.ndarray]) -> np.ndarray:

@@ -153,7 +153,7 @@ def orbit(n):
 def jacobi_drift(model, solution, n):
     """Return the largest change of ½v² - ½|ω×r|² - U as a share of ½v²."""
     r, v = solution.states.position, solution.states.velocity
-    swept = jnp.cross(model.omega, r)
+    swept = jnp.cross(model.frame.omega, r)
     potential = n["GM"] / jnp.linalg.norm(r, axis=1)
     constant = 0.5 * jnp.sum(v**2 - swept**2, axis=1) - potential
     return jnp.max(jnp.abs(constant - constant[0])) / (0.5 * jnp.sum(v[0] ** 2))

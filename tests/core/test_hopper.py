@@ -114,4 +114,4 @@ def test_wrong_input_is_refused():
     with pytest.raises(ValueError, match=r"give model.start\("):
         simulate(parts, state((1.0, 0.5, 0.2)), jnp.array([0.0, 1.0]))
     with pytest.raises(ValueError, match="omega has shape"):
-        Hopper(parts.body, parts.contact, FLOOR, Uniform((0, 0, -1.0)), omega=1e-4)
+        Hopper(parts.body, parts.contact, FLOOR, Uniform((0, 0, -1.0)), frame=1e-4)

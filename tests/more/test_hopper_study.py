@@ -77,7 +77,8 @@ def test_a_cube_that_stands_still_is_in_contact_though_it_floats():
 
 
 def test_posture_over_an_edge():
-    tilt, lever = observe.posture(*cube_on_edge(0.03)[:2])
+    model, state, _ = cube_on_edge(0.03)
+    tilt, lever = observe.posture(model, 0.0, state)
     assert float(tilt) == pytest.approx(np.pi / 4 - np.arcsin(0.03 * np.sqrt(2) / scenes.EDGE), abs=1e-12)
     assert float(lever) == pytest.approx(0.03, rel=1e-6)
 

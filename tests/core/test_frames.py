@@ -1,0 +1,204 @@
+"""Frames that do not rotate steadily: their spins, flights and contacts in them, and primaries that move."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.integrate
+
+from difsim import Adaptive, FixedSteps, simulate
+from difsim.body import RigidBody, RigidState
+from difsim.contact import (
+    AtEachPoint,
+    Ball,
+    HuntCrossley,
+    NormalForce,
+    PowerLaw,
+    RegularisedCoulomb,
+    SurfaceContact,
+)
+from difsim.curve import Curve
+from difsim.dynamics import (
+    Flight,
+    FlightState,
+    Hopper,
+    InertialFlight,
+    Kepler,
+    Libration,
+    Primary,
+    Steady,
+    Tabulated,
+    tumble,
+)
+from difsim.gravity import PointMass, Tide
+from difsim.shape import Sphere
+from tests.catalogue import Catalogue
+from tests.helpers import approx, check_gradients
+
+ORIGIN = (0.0, 0.0, 0.0)
+INERTIA = np.array([[1.1, 0.1, 0.0], [0.1, 1.6, -0.05], [0.0, -0.05, 2.0]])
+SPIN = (0.05, 0.12, 0.3)  # rad/s
+TIMES = jnp.linspace(0.0, 40.0, 161)
+LIBRATION = Libration((0.02, -0.01, 0.2), 0.3, 0.17, 0.4)
+FRAMES = Catalogue(
+    {
+        "steady": lambda: Steady((0.1, -0.2, 0.3)),
+        "libration": lambda: LIBRATION,
+        "tumbling": lambda: tumble(INERTIA, SPIN, TIMES),
+        "table": lambda: Tabulated.fit(TIMES, jax.vmap(lambda t: LIBRATION.at(t).attitude.quaternion)(TIMES)),
+    }
+)
+ORBIT = Kepler(12.0, 60.0, 0.3, 0.5, 0.4, 1.0, -0.7)
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_spin_and_its_rate_are_those_of_the_attitude(name):
+    frame = FRAMES[name]
+
+    @jax.jit
+    def look(t):
+        of = lambda get: jax.jvp(get, (t,), (jnp.ones_like(t),))  # noqa: E731
+        turn, turning = of(lambda t: frame.at(t).attitude.as_matrix())
+        spin, changing = of(lambda t: frame.at(t).spin)
+        across = turn.T @ turning  # the matrix of ω ×
+        return frame.at(t), jnp.stack([across[2, 1], across[0, 2], across[1, 0]]), spin, changing
+
+    for t in (0.3, 11.7, 39.9):
+        motion, from_turn, _, changing = look(jnp.asarray(t))
+        assert jnp.linalg.norm(motion.attitude.quaternion) == approx(1, abs=1e-14)
+        np.testing.assert_allclose(motion.spin, from_turn, atol=1e-13)
+        np.testing.assert_allclose(motion.spin_rate, changing, atol=1e-12)
+
+
+def test_table_agrees_with_what_it_was_made_of_and_ends():
+    for t in (0.31, 17.2, 39.6):
+        found, made = FRAMES["table"].at(jnp.asarray(t)), LIBRATION.at(jnp.asarray(t))
+        np.testing.assert_allclose(found.attitude.quaternion, made.attitude.quaternion, atol=1e-9)
+        np.testing.assert_allclose(found.spin, made.spin, atol=1e-8)
+        np.testing.assert_allclose(found.spin_rate, made.spin_rate, atol=1e-6)
+    assert jnp.isnan(FRAMES["tumbling"].at(jnp.asarray(41.0)).spin).all()
+    with pytest.raises(ValueError, match="ascending"):
+        Curve.fit([0.0, 1.0, 2.0, 2.0, 3.0, 4.0, 5.0], np.zeros((7, 4)))
+
+
+def test_tumbling_is_the_solution_of_euler():
+    """Against SciPy, with 0.08 rad between times; and the angular momentum against the stars."""
+
+    def rate(t, spin):
+        return np.linalg.solve(INERTIA, -np.cross(spin, INERTIA @ spin))
+
+    seen = scipy.integrate.solve_ivp(rate, (0, 40), SPIN, "DOP853", rtol=1e-13, atol=1e-13, dense_output=True)
+    momenta = []
+    for t in np.linspace(0.1, 39.9, 9):
+        motion = FRAMES["tumbling"].at(jnp.asarray(t))
+        np.testing.assert_allclose(motion.spin, seen.sol(t), atol=1e-9)
+        np.testing.assert_allclose(motion.spin_rate, rate(t, seen.sol(t)), atol=1e-8)
+        momenta.append(motion.attitude @ (INERTIA @ motion.spin))
+    np.testing.assert_allclose(momenta, np.tile(INERTIA @ SPIN, (9, 1)), atol=1e-9)
+
+
+def test_tumbling_of_a_symmetric_body_precesses():
+    """Its spin goes round the axis of symmetry at (1 - c/a) ω₃."""
+    frame = tumble(np.diag([2.0, 2.0, 1.2]), (0.1, 0.0, 0.3), jnp.linspace(0.0, 20.0, 81))
+    angle = (1.2 / 2.0 - 1) * 0.3 * 19.0
+    expected = 0.1 * np.cos(angle), 0.1 * np.sin(angle), 0.3
+    np.testing.assert_allclose(frame.at(jnp.asarray(19.0)).spin, expected, atol=1e-10)
+
+
+def test_derivatives_of_the_orbit():
+    check_gradients(lambda orbit: orbit(jnp.asarray(5.3)), ORBIT)
+
+
+@pytest.mark.parametrize("eccentricity", [0.0, 0.03, 0.7, 0.95])
+def test_kepler_keeps_its_law(eccentricity):
+    """Acceleration -n² a³ r/|r|³, over more than a period and backwards."""
+    orbit = Kepler(2.0, 7.0, eccentricity, 0.3, 1.1, 0.4, 2.0)
+
+    @jax.jit
+    def look(t):
+        first = lambda t: jax.jvp(orbit, (t,), (jnp.ones_like(t),))[1]  # noqa: E731
+        return orbit(t), jax.jvp(first, (t,), (jnp.ones_like(t),))[1]
+
+    for t in (-5.0, 0.0, 2.9, 8.0):
+        r, pull = look(jnp.asarray(t))
+        expected = -((2 * np.pi / 7.0) ** 2) * 8.0 * r / jnp.linalg.norm(r) ** 3
+        np.testing.assert_allclose(pull, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_primary_on_a_circle_is_the_static_tide():
+    rate = (0.0, 0.0, 2 * np.pi / 60.0)
+    tide = Primary(PointMass(18.0, ORIGIN), Kepler(12.0, 60.0)).tide(
+        jnp.asarray(17.0), Steady(rate).at(jnp.asarray(17.0)).attitude
+    )
+    x = jnp.array([1.0, -2.0, 0.5])
+    expected = Tide(PointMass(18.0, ORIGIN), (12.0, 0.0, 0.0)).acceleration(x)
+    np.testing.assert_allclose(tide.acceleration(x), expected, rtol=1e-12)
+
+
+def test_eccentric_binary_is_that_of_three_bodies():
+    """In a frame that librates, against SciPy in inertial axes, where primary and secondary attract each other."""
+    near, far = 0.4, 18.0
+    orbit = Kepler(12.0, 2 * np.pi * np.sqrt(12.0**3 / (near + far)), 0.2, 0.5)
+    frame = Libration((0.0, 0.0, 2 * np.pi / float(orbit.period)), 0.3, 0.1)
+    model = Flight(
+        PointMass(near, ORIGIN), frame, Sphere(ORIGIN, 0.1), primary=Primary(PointMass(far, ORIGIN), orbit)
+    )
+    times = jnp.linspace(0.0, 40.0, 5)
+    start = FlightState((1.2, 0.0, 0.1), (0.0, -0.7, 0.05))
+    inertial = InertialFlight(model)
+    flown = simulate(model, start, times, solver=Adaptive(1e-13, 1e-13, order=8))
+    seen = jax.vmap(inertial.from_body)(times, flown.states)
+
+    first = inertial.from_body(times[0], start)
+    place, speed = jax.jvp(orbit, (times[0],), (jnp.ones(()),))
+
+    def rate(t, y):
+        primary, point, *speeds = y.reshape(4, 3)
+        pull = lambda GM, d: GM * d / np.linalg.norm(d) ** 3  # noqa: E731
+        fall = pull(far, primary)  # of the secondary, which is the origin
+        return np.concatenate(
+            [*speeds, -pull(near, primary) - fall, -pull(near, point) + pull(far, primary - point) - fall]
+        )
+
+    y = np.concatenate([place, first.position, speed, first.velocity])
+    there = scipy.integrate.solve_ivp(rate, (0, 40.0), y, "DOP853", times, rtol=1e-13, atol=1e-13).y
+    np.testing.assert_allclose(jax.vmap(orbit)(times), there[:3].T, atol=1e-9 * 12)
+    np.testing.assert_allclose(seen.position, there[3:6].T, atol=1e-9 * 12)
+    energy = {key: np.asarray(part) for key, part in flown.energy.items()}
+    assert min(np.ptp(energy["frame"]), np.ptp(energy["tide"])) > 1e-3
+    np.testing.assert_allclose(sum(energy.values()), sum(energy.values())[0], atol=1e-10)
+
+
+def momentum(model, t, state):
+    """Linear and angular momentum about the origin against the stars, in axes that do not rotate."""
+    motion, body = model.frame.at(t), state.body
+    moving = model.body.mass * (body.velocity + motion.carried(body.position))
+    spin = body.rotation @ (model.body.inertia @ (body.spin + body.rotation.inverse @ motion.spin))
+    return jnp.stack([motion.attitude @ p for p in (moving, jnp.cross(body.position, moving) + spin)])
+
+
+def impulse_rates(model, t, state):
+    """Of all real forces and torques about the origin, in axes that do not rotate."""
+    motion, body, touch = model.frame.at(t), state.body, model.wrench(t, state)
+    force = touch.force + model.body.mass * model.gravity.acceleration(body.position)
+    torque = jnp.cross(body.position, force) + touch.torque
+    return {"impulse": jnp.stack([motion.attitude @ force, motion.attitude @ torque])}
+
+
+def test_bounce_on_a_tumbling_target_closes_energy_and_momentum():
+    """A ball on a sphere of 3 m: what it gains against the stars is the impulse of the real forces."""
+    frame = tumble(np.diag([1.0, 1.4, 1.7]), (0.02, 0.05, 0.12), jnp.linspace(0.0, 1.5, 13))
+    law = NormalForce(PowerLaw(1e4, 1.5), HuntCrossley(0.8), 1e-3)
+    contact = SurfaceContact(Ball(0.3), law, AtEachPoint(RegularisedCoulomb(0.6, 1e-2)))
+    body = RigidBody(2.0, np.diag([0.07, 0.08, 0.06]))
+    model = Hopper(body, contact, Sphere(ORIGIN, 3.0), PointMass(2.0, ORIGIN), frame, 1e-2)
+    start = model.start(RigidState((3.35, 0.0, 0.0), (-0.1, 0.0, 0.02), (1.0, 0.0, 0.0, 0.0), (0.1, 0.2, -0.3)))
+    times = jnp.linspace(0.0, 1.2, 4)
+    solution = simulate(model, start, times, integrals=impulse_rates, solver=FixedSteps(400))
+    gained = np.asarray(jax.vmap(lambda t, s: momentum(model, t, s))(times, solution.states))
+    gained = gained - gained[0]
+    assert np.abs(gained).max() > 1e-2
+    np.testing.assert_allclose(gained, solution.integrals["impulse"], atol=1e-8 * np.abs(gained).max())
+    energy = {key: np.asarray(part) for key, part in solution.energy.items()}
+    assert np.ptp(energy["frame"]) > 1e-5 and energy["friction"][-1] > 1e-5
+    np.testing.assert_allclose(sum(energy.values()), sum(energy.values())[0], atol=1e-5 * energy["friction"][-1])
