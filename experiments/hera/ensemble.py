@@ -11,9 +11,10 @@ import numpy as np
 import xarray as xr
 
 from difsim import Adaptive, AtRest, Ignore, Outside, safe, simulate
+from difsim.dynamics import AbstractFrame
 from difsim.shape import Sphere
 from experiments.hera.inputs import Inputs, Lander
-from experiments.hera.world import Case, angles_of, model_of, release_of, semi_axes
+from experiments.hera.world import Case, angles_of, librate, model_of, release_of, semi_axes
 from experiments.variables import describe
 from inversion import Checkpoint, sweep
 
@@ -25,7 +26,12 @@ HOP = 0.2  # m that the lowest point of the lander rises in a bounce that counts
 LEVEL = np.cos(np.radians(20.0))  # of a face that lies on the ground; else the lander leans
 CHUNK = 64  # members a call: what an interruption loses at most
 TRACKS = 12  # members whose heights are kept
-FATES = ("rest", "left", "missed", "moving")  # `missed` has left without a touch; `moving` neither rests nor has left
+FATES = (
+    "rest",
+    "left",
+    "missed",
+    "moving",
+)  # `missed` has left without a touch; `moving` neither rests nor has left
 FACES = ("small face", "middle face", "large face", "leaning")
 UNITS = {"touch_time": "s", "rest_time": "s", "touch_speed": "m/s", "touch_angle": "deg", "moved": "m"}
 UNITS |= {f"{at}_{k}": "deg" for at in ("touch", "rest") for k in ("longitude", "latitude")}
@@ -40,19 +46,30 @@ NAMES = {
 }
 
 
-def land_all(inputs: Inputs, lander: str, members: int, seed: int, out: Path, executor: Executor | None) -> xr.Dataset:
+def land_all(
+    inputs: Inputs,
+    lander: str,
+    members: int,
+    seed: int,
+    out: Path,
+    executor: Executor | None = None,
+    frame_of: Callable[[Case], AbstractFrame] = librate,
+) -> xr.Dataset:
     """All members of one lander until rest; goes on where it was interrupted.
 
     **Arguments:** `inputs`; `lander`, its name in them; `members`; `seed` of the draw; `out`, an existing folder;
-    `executor`, as of `sweep`. **Returns:** the dataset with dimension `case`: unknowns and outcomes.
+    `executor`, as of `sweep`; `frame_of`, the rotation of the target.
+    **Returns:** the dataset with dimension `case`: unknowns and outcomes.
     """
     cases = inputs.draw(members, seed)
-    mark = hashlib.sha256(repr((inputs, lander, seed, TOLERANCE, STEPS, LONGEST, SAMPLES)).encode()).hexdigest()
+    rules = inputs, lander, seed, frame_of.__name__, TOLERANCE, STEPS, LONGEST, SAMPLES
     table = sweep(
-        member(inputs.landers[lander]),
+        member(inputs.landers[lander], frame_of),
         cases,
         chunk=min(CHUNK, members),
-        checkpoint=Checkpoint(out / f"{lander}-checkpoint", mark),
+        checkpoint=Checkpoint(
+            out / f"{lander}-{frame_of.__name__}-checkpoint", hashlib.sha256(repr(rules).encode()).hexdigest()
+        ),
         progress=True,
         executor=executor,
     )
@@ -71,11 +88,12 @@ def unit_of(name: str) -> str:
     return unit.replace("_per_", "/")
 
 
-def member(lander: Lander) -> Callable[[Case], dict]:
-    """The function of one case, by name, from release to rest."""
+def member(lander: Lander, frame_of: Callable[[Case], AbstractFrame]) -> Callable[[Case], dict]:
+    """The function of one case, by name, from release to rest. **Arguments:** `lander`; `frame_of`, the rotation of
+    the target. **Returns:** the function."""
 
     def one(case: Case) -> dict:
-        model = model_of(case, lander)
+        model = model_of(case, lander, frame_of)
         end = simulate(
             model,
             release_of(case, model),
@@ -110,7 +128,9 @@ def member(lander: Lander) -> Callable[[Case], dict]:
             "touch_time": end.stats.contact_time,
             "rest_time": end.stats.rest_time,
             "touch_speed": speed,
-            "touch_angle": jnp.degrees(jnp.arccos(jnp.clip(-ground.normal(touch.position) @ touch.velocity / speed, -1, 1))),
+            "touch_angle": jnp.degrees(
+                jnp.arccos(jnp.clip(-ground.normal(touch.position) @ touch.velocity / speed, -1, 1))
+            ),
             "touch_longitude": at_touch[0],
             "touch_latitude": at_touch[1],
             "rest_longitude": at_rest[0],

@@ -98,7 +98,9 @@ def _draw_settling(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) 
         ax.fill_between(times, share - 2 * error, share + 2 * error, step="post", color=colour, alpha=0.2, lw=0)
     for edge in TIME_EDGES[1:]:
         ax.axvline(edge / 3600, color=PALE, linewidth=0.8, zorder=0)
-    ax.set(xlabel="time from the first touch [h]", ylabel="share of all members at rest", xlim=(0, 12), ylim=(0, 1))
+    ax.set(
+        xlabel="time from the first touch [h]", ylabel="share of all members at rest", xlim=(0, 12), ylim=(0, 1)
+    )
     ax.set_title("At rest by then; bands: 2 sampling errors; lines: bins of the score")
     ax.legend(frameon=False, loc="lower right")
     return figure

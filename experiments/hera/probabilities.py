@@ -1,5 +1,6 @@
 """What an ensemble says: probabilities with their sampling errors, by each assumption, and what decides."""
 
+from itertools import pairwise
 from typing import Any
 
 import jax.numpy as jnp
@@ -106,11 +107,31 @@ def compare_halves(table: xr.Dataset) -> dict[str, float]:
     half = table.sizes["case"] // 2
     one, other = (forecast(table.isel(case=s)) for s in (slice(half), slice(half, 2 * half)))
     apart = [
-        (one[k][name]["value"] - other[k][name]["value"]) / np.hypot(one[k][name]["error"], other[k][name]["error"])
+        (one[k][name]["value"] - other[k][name]["value"])
+        / np.hypot(one[k][name]["error"], other[k][name]["error"])
         for k in ("fate", "bounces", "face_down")
         for name in one[k]
     ]
-    return {"rms": float(np.sqrt(np.mean(np.square(apart)))), "most": float(np.max(np.abs(apart))), "of": len(apart)}
+    return {
+        "rms": float(np.sqrt(np.mean(np.square(apart)))),
+        "most": float(np.max(np.abs(apart))),
+        "of": len(apart),
+    }
+
+
+def compare_pairs(one: xr.Dataset, other: xr.Dataset) -> dict[str, Any]:
+    """P(rest) of the same members in two worlds, and its change with the error that pairs have."""
+    stays = [(table["fate"].values == 0).astype(float) for table in (one, other)]
+    change = stays[1] - stays[0]
+    return {
+        "before": proportion(stays[0] > 0),
+        "after": proportion(stays[1] > 0),
+        "change": {"value": float(change.mean()), "error": float(change.std() / np.sqrt(len(change)))},
+        "settling_s": {
+            "before": quantiles(settling(one)[stays[0] > 0]),
+            "after": quantiles(settling(other)[stays[1] > 0]),
+        },
+    }
 
 
 def by_assumption(table: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
@@ -123,14 +144,14 @@ def by_assumption(table: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
         if len(levels) > 3:
             edges = np.quantile(values, [0, 1 / 3, 2 / 3, 1])
             which = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, 2)
-            labels = [f"{a:.3g} to {b:.3g}" for a, b in zip(edges, edges[1:], strict=False)]
+            labels = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
         else:
             which, labels = np.searchsorted(levels, values), [f"{level:g}" for level in levels]
         found[name] = {label: proportion(stays[which == i]) for i, label in enumerate(labels)}
     speed = table["touch_speed"].values
     found["touch_speed_m_per_s"] = {
         f"{a:g} to {b:g}": proportion(stays[chosen])
-        for a, b in zip(TOUCH_SPEEDS, TOUCH_SPEEDS[1:], strict=False)
+        for a, b in pairwise(TOUCH_SPEEDS)
         if (chosen := (speed >= a) & (speed < b)).any()
     }
     return found

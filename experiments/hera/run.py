@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import tyro
@@ -15,11 +15,20 @@ from experiments.harness import SEED, Found, Study
 from experiments.hera import pictures
 from experiments.hera.ensemble import land_all
 from experiments.hera.inputs import Inputs, read_inputs
-from experiments.hera.probabilities import by_assumption, by_mass, compare_halves, forecast, sensitivities
+from experiments.hera.probabilities import (
+    by_assumption,
+    by_mass,
+    compare_halves,
+    compare_pairs,
+    forecast,
+    sensitivities,
+)
 from experiments.hera.score import score
+from experiments.hera.world import tumble_freely
 
 STAMP = Path(__file__).parent / "stamp_a.json"
 QUICK_MEMBERS, FEWEST = 24, 8
+AGAIN = 512  # members of the first lander that are released again over a target that tumbles
 
 
 @dataclass
@@ -27,8 +36,10 @@ class Hera(Study):
     """Landings of Hera's CubeSats on Dimorphos: the forecast before they happen, and its score afterwards."""
 
     stage: Literal["land", "score"] = "land"
-    """"land": releases of each lander until rest, by the laws of the inputs; "score": the log score of what happened."""
-    numbers: Annotated[Path, tyro.conf.arg(name="inputs")] = field(default_factory=lambda: data_folder() / "hera.toml")
+    """"land": releases of each lander until rest, by the laws of the inputs; "score": the score of what happened."""
+    numbers: Annotated[Path, tyro.conf.arg(name="inputs")] = field(
+        default_factory=lambda: data_folder() / "hera.toml"
+    )
     """The numbers, with their laws and sources. Another mission is another file."""
     members: int = 4096
     """Releases of each lander."""
@@ -40,7 +51,7 @@ class Hera(Study):
     """The forecast that is scored: a summary.json of the stage "land"."""
 
     cluster_stages = ("land",)
-    ranges = {"seed": SEED}
+    ranges: ClassVar = {"seed": SEED}
 
     def __post_init__(self):
         if self.members < FEWEST:
@@ -54,9 +65,10 @@ class Hera(Study):
 def _land(options: Hera, out: Path) -> Found:
     inputs = read_inputs(options.numbers)
     members = QUICK_MEMBERS if options.quick else options.members
+    names = list(inputs.landers)[: 1 if options.quick else None]
     tables = {
         name: land_all(inputs, name, members, options.seed + i, out, options.executor)
-        for i, name in enumerate(inputs.landers)
+        for i, name in enumerate(names)
     }
     found = {
         "title": inputs.title,
@@ -67,6 +79,10 @@ def _land(options: Hera, out: Path) -> Found:
         "assumed": [name for name, unknown in inputs.unknowns.items() if unknown.assumed],
         "landers": {name: summarise(inputs, name, table) for name, table in tables.items()},
     }
+    if not options.quick:
+        few = tables[names[0]].isel(case=slice(min(members, AGAIN)))
+        again = land_all(inputs, names[0], few.sizes["case"], options.seed, out, options.executor, tumble_freely)
+        found["tumbling"] = {"lander": names[0]} | compare_pairs(few, again)
     return Found(found, tables, pictures.draw(tables, inputs))
 
 

@@ -33,7 +33,9 @@ def read_outcome(path: Path) -> dict[str, Any]:
     given = tomllib.loads(path.read_text(encoding="utf-8"))
     items = {"bounces", "settling_s", "longitude_deg", "latitude_deg"}
     if {"lander", "fate"} - given.keys() or given.keys() - items - {"lander", "fate", "source"}:
-        raise ValueError(f"{path}: give lander and fate, and of a rest any of {sorted(items)}; not {sorted(given)}")
+        raise ValueError(
+            f"{path}: give lander and fate, and of a rest any of {sorted(items)}; not {sorted(given)}"
+        )
     if given["fate"] not in FATES:
         raise ValueError(f"{path}: fate = {given['fate']!r}: give one of {FATES}")
     if given["fate"] != "rest" and items & given.keys():
@@ -75,7 +77,9 @@ def log_scores(forecast: dict[str, Any], outcome: dict[str, Any]) -> dict[str, f
     if "settling_s" in outcome:
         found["settling_s"] = share(forecast["time_shares"], int(time_bin(outcome["settling_s"])))
     if "longitude_deg" in outcome:
-        found["place"] = share(forecast["place_shares"], int(cell(outcome["longitude_deg"], outcome["latitude_deg"])))
+        found["place"] = share(
+            forecast["place_shares"], int(cell(outcome["longitude_deg"], outcome["latitude_deg"]))
+        )
     return found
 
 

@@ -4,11 +4,12 @@ Frame: fixed to the target, z its pole, x towards the primary of a locked moon. 
 primary, and the moon moves towards longitude 270 degrees.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import safe
@@ -25,10 +26,9 @@ from difsim.contact import (
     SurfaceContact,
     Vertices,
 )
-from difsim.dynamics import Hopper
+from difsim.dynamics import AbstractFrame, Hopper, Kepler, Libration, Primary, Tabulated, tumble
 from difsim.dynamics.hopper import HopperState
-from difsim.gravity import AbstractField, Ellipsoid, PointMass, Tide
-from difsim.rotation import Rotation
+from difsim.gravity import Ellipsoid, PointMass, Tide
 from difsim.shape import Ellipsoid as Solid
 from difsim.shape import Rough
 from difsim.typing import Scalar, Vec3
@@ -37,6 +37,9 @@ from experiments.hera.inputs import Lander
 
 WIDTH = 0.01  # of the depth: how smoothly a contact starts
 SLIP_SPEED, SPIN_SPEED = 2e-3, 3e-3  # m/s, rad/s: below them friction and rolling resistance fade
+TUMBLING_TIMES = np.linspace(
+    0.0, 43_300.0, 97
+)  # s, of the table of a tumbling rotation: 0.07 rad from each to the next
 
 Case = Mapping[str, Any]  # the unknowns of one member, by name
 
@@ -46,23 +49,49 @@ def semi_axes(case: Case) -> Vec3:
     return jnp.stack([case["long_axis_m"], case["middle_axis_m"], case["short_axis_m"]]) / 2
 
 
-def field_of(case: Case) -> AbstractField:
-    """The target's gravity and its primary's tide, without a centrifugal term."""
+def field_of(case: Case) -> Ellipsoid:
+    """The target's own gravity, of uniform density."""
     axes = semi_axes(case)
     density = case["mass_kg"] / (4 / 3 * jnp.pi * jnp.prod(axes))
-    pull = Ellipsoid(jnp.zeros(3), jnp.eye(3), axes, density)
-    primary = PointMass(case["primary_GM_m3_per_s2"], jnp.zeros(3))
-    return pull + Tide(primary, jnp.array([1.0, 0.0, 0.0]) * distance_of(case))
+    return Ellipsoid(jnp.zeros(3), jnp.eye(3), axes, density)
+
+
+def pull_of_primary(case: Case) -> PointMass:
+    """The gravity of the primary about its centre."""
+    return PointMass(case["primary_GM_m3_per_s2"], jnp.zeros(3))
 
 
 def rate_of(case: Case) -> Scalar:
-    """The spin of the target, which is that of its orbit if it is locked, rad/s."""
+    """The mean motion, which is also the mean spin of the target, rad/s."""
     return 2 * jnp.pi / (case["period_h"] * HOUR)
 
 
 def distance_of(case: Case) -> Scalar:
-    """The distance of the primary, m, of a circular orbit with the period and both masses."""
+    """The semi-major axis of the mutual orbit, m, from the period and both masses."""
     return jnp.cbrt((case["primary_GM_m3_per_s2"] + G * case["mass_kg"]) / rate_of(case) ** 2)
+
+
+def primary_of(case: Case) -> Primary:
+    """The primary on its ellipse as seen from the target, in whose frame it is about +x."""
+    anomaly = jnp.radians(case["mean_anomaly_deg"])
+    orbit = Kepler(
+        distance_of(case), 2 * jnp.pi / rate_of(case), case["eccentricity"], anomaly, pericentre=-anomaly
+    )
+    return Primary(pull_of_primary(case), orbit)
+
+
+def librate(case: Case) -> Libration:
+    """A target that librates in longitude once an orbit; amplitude 0 is a locked one."""
+    rate, amplitude = rate_of(case), jnp.radians(case["libration_deg"])
+    return Libration(jnp.array([0.0, 0.0, 1.0]) * rate, amplitude, rate, jnp.radians(case["libration_phase_deg"]))
+
+
+def tumble_freely(case: Case) -> Tabulated:
+    """A target that tumbles without torque, its spin tilted from the pole at the release."""
+    tilt, toward = jnp.radians(case["tumbling_tilt_deg"]), jnp.radians(case["libration_phase_deg"])
+    spin = jnp.stack([jnp.sin(tilt) * jnp.cos(toward), jnp.sin(tilt) * jnp.sin(toward), jnp.cos(tilt)])
+    squares = semi_axes(case) ** 2
+    return tumble(jnp.diag(jnp.sum(squares) - squares), rate_of(case) * spin, jnp.asarray(TUMBLING_TIMES))
 
 
 def ground_of(case: Case) -> Rough:
@@ -107,16 +136,18 @@ def outline_of(case: Case, lander: Lander) -> Vertices:
     return Vertices(points)
 
 
-def model_of(case: Case, lander: Lander) -> Hopper:
-    """The lander over the target's ground."""
+def model_of(case: Case, lander: Lander, frame_of: Callable[[Case], AbstractFrame] = librate) -> Hopper:
+    """The lander over the target's ground. **Arguments:** `case`; `lander`; `frame_of`, the target's rotation.
+    **Returns:** the model."""
     ground = ground_of(case)
     return Hopper(
         RigidBody(lander.mass, jnp.diag(jnp.asarray(lander.inertia))),
         contact_of(case, lander, ground),
         ground,
         field_of(case),
-        jnp.array([0.0, 0.0, 1.0]) * rate_of(case),
+        frame_of(case),
         0.15 * case["impact_depth_m"] / case["impact_speed_m_per_s"],
+        primary_of(case),
     )
 
 
@@ -158,8 +189,10 @@ def any_attitude(u: Float[Array, "3"]) -> Float[Array, "4"]:
 
 
 def effective_potential(case: Case, x: Vec3) -> Scalar:
-    """Gravity, tide and centrifugal potential, m²/s²: the Jacobi constant is ½ v² less it."""
-    return field_of(case).potential(x) + 0.5 * rate_of(case) ** 2 * (x[0] ** 2 + x[1] ** 2)
+    """Gravity, tide and centrifugal potential of a locked target in a circular orbit, m²/s²: the Jacobi constant is
+    ½ v² less it."""
+    tide = Tide(pull_of_primary(case), jnp.array([1.0, 0.0, 0.0]) * distance_of(case))
+    return (field_of(case) + tide).potential(x) + 0.5 * rate_of(case) ** 2 * (x[0] ** 2 + x[1] ** 2)
 
 
 def lagrange_points(case: Case) -> tuple[Scalar, Scalar]:

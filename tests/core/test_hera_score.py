@@ -29,7 +29,9 @@ def test_cells_have_equal_shares_of_a_uniform_sphere():
     assert len(counts) == LONGITUDES * SINES
     due = count / len(counts)
     assert np.abs(counts - due).max() < 5 * np.sqrt(due)
-    assert cell(359.0, 90.0) == (LONGITUDES - 1) * SINES + SINES - 1 and cell(-1.0, -90.0) == (LONGITUDES - 1) * SINES
+    assert (
+        cell(359.0, 90.0) == (LONGITUDES - 1) * SINES + SINES - 1 and cell(-1.0, -90.0) == (LONGITUDES - 1) * SINES
+    )
     assert time_bin(0.0) == 0 and time_bin(1e9) == time_bin(43_000.0)
 
 
@@ -101,7 +103,7 @@ def test_a_forecast_that_knew_gains_over_the_climate(tmp_path):
 )
 def test_an_outcome_that_says_nothing_clear_is_refused(tmp_path, text):
     (tmp_path / "outcome.toml").write_text(text)
-    with pytest.raises(ValueError, match="outcome.toml"):
+    with pytest.raises(ValueError, match=r"give lander|fate = |has none|a place has"):
         read_outcome(tmp_path / "outcome.toml")
 
 
@@ -117,7 +119,11 @@ def test_inputs_have_laws_and_sources(tmp_path):
     assert all((again[k] == drawn[k]).all() for k in drawn)
     choice = Unknown("choice", (0.0, 1.0), (0.25, 0.75), "made up", True)
     assert abs(choice.draw(RANDOM, 10_000).mean() - 0.75) < 0.02
-    for wrong in ("[2.3e9, 4.8e9]", "[2.3e9]"), ("log_uniform = [2.3e9", "uniform_log = [2.3e9"), ('source = "blind', 's = "blind'):
+    for wrong in (
+        ("[2.3e9, 4.8e9]", "[2.3e9]"),
+        ("log_uniform = [2.3e9", "uniform_log = [2.3e9"),
+        ('source = "blind', 's = "blind'),
+    ):
         (tmp_path / "hera.toml").write_text(path.read_text().replace(*wrong, 1))
         with pytest.raises(ValueError, match="mass_kg"):
             read_inputs(tmp_path / "hera.toml")
