@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
 
 import jax
@@ -63,13 +64,12 @@ def land_all(
     """
     cases = inputs.draw(members, seed)
     rules = inputs, lander, seed, frame_of.__name__, TOLERANCE, STEPS, LONGEST, SAMPLES
+    mark = hashlib.sha256(repr(rules).encode()).hexdigest()
     table = sweep(
-        member(inputs.landers[lander], frame_of),
+        Landing(inputs.landers[lander], frame_of),
         cases,
         chunk=min(CHUNK, members),
-        checkpoint=Checkpoint(
-            out / f"{lander}-{frame_of.__name__}-checkpoint", hashlib.sha256(repr(rules).encode()).hexdigest()
-        ),
+        checkpoint=Checkpoint(out / f"{lander}-{mark[:8]}-checkpoint", mark),
         progress=True,
         executor=executor,
     )
@@ -88,12 +88,19 @@ def unit_of(name: str) -> str:
     return unit.replace("_per_", "/")
 
 
-def member(lander: Lander, frame_of: Callable[[Case], AbstractFrame]) -> Callable[[Case], dict]:
-    """The function of one case, by name, from release to rest. **Arguments:** `lander`; `frame_of`, the rotation of
-    the target. **Returns:** the function."""
+@dataclass(frozen=True)
+class Landing:
+    """The function of one case, from release to rest; equal for equal parts, so that it is compiled once.
 
-    def one(case: Case) -> dict:
-        model = model_of(case, lander, frame_of)
+    **Arguments:** `lander`; `frame_of`, the rotation of the target.
+    """
+
+    lander: Lander
+    frame_of: Callable[[Case], AbstractFrame]
+
+    def __call__(self, case: Case) -> dict:
+        """The fate of a case and what is known of it, by name."""
+        model = model_of(case, self.lander, self.frame_of)
         end = simulate(
             model,
             release_of(case, model),
@@ -141,5 +148,3 @@ def member(lander: Lander, frame_of: Callable[[Case], AbstractFrame]) -> Callabl
             "face": jnp.where(jnp.abs(upright[axis]) < LEVEL, 3, axis),
             "height": heights,
         }
-
-    return one

@@ -1,5 +1,6 @@
 """The inputs of a landing study: one file with a law, a source and a mark for each number."""
 
+import dataclasses
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,11 @@ class Inputs:
         streams = [np.random.default_rng(child) for child in children]
         cases = {k: u.draw(r, members) for r, (k, u) in zip(streams[1:], self.unknowns.items(), strict=True)}
         return cases | {"terrain": streams[0].integers(1, 2**31 - 1, size=members)}
+
+    def replace(self, name: str, value: float) -> "Inputs":
+        """The same inputs with one unknown at a value; all others draw the same numbers."""
+        other = Unknown("value", (value,), (1.0,), f"in place of {self.unknowns[name].source}", True)
+        return dataclasses.replace(self, unknowns=self.unknowns | {name: other})
 
 
 def read_inputs(path: Path) -> Inputs:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.hera.inputs import Inputs
 from experiments.hera.probabilities import TIME_EDGES, sensitivities, settling
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED, note
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
 STRONGEST = 8  # unknowns in the picture of sensitivities
@@ -115,7 +115,8 @@ def _draw_what_decides(tables: Mapping[str, xr.Dataset], titles: Mapping[str, st
     for ax, (output, what) in zip(panels, names.items(), strict=True):
         have = [name for name in tables if output in found[name]]
         if not have:
-            ax.set_title(f"{what}: too few members")
+            ax.set_axis_off()
+            note(ax, f"{what}:\ntoo few members")
             continue
         mean = {k: np.mean([found[name][output][k]["share"] for name in have]) for k in found[have[0]][output]}
         rows = sorted(mean, key=mean.get, reverse=True)[:STRONGEST]
@@ -129,7 +130,8 @@ def _draw_what_decides(tables: Mapping[str, xr.Dataset], titles: Mapping[str, st
         ax.invert_yaxis()
         ax.set_xlabel("share of the variance that vanishes when it is known, ± 2 errors")
         ax.set_title(what, color=BLACK)
-    panels[0].legend(frameon=False, loc="lower right")
+    if panels[0].has_data():
+        panels[0].legend(frameon=False, loc="lower right")
     return figure
 
 

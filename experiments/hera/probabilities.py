@@ -1,5 +1,6 @@
 """What an ensemble says: probabilities with their sampling errors, by each assumption, and what decides."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -142,12 +143,14 @@ def by_assumption(table: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
         values = table[name].values
         levels = np.unique(values)
         if len(levels) > 3:
-            edges = np.quantile(values, [0, 1 / 3, 2 / 3, 1])
-            which = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, 2)
-            labels = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
+            low, high = thirds(table[name].attrs["law"], table[name].attrs["numbers"])
+            which = (values >= low).astype(int) + (values >= high)
+            labels = [f"below {low:.4g}", "between", f"above {high:.4g}"]
         else:
             which, labels = np.searchsorted(levels, values), [f"{level:g}" for level in levels]
-        found[name] = {label: proportion(stays[which == i]) for i, label in enumerate(labels)}
+        found[name] = {
+            label: proportion(stays[which == i]) for i, label in enumerate(labels) if (which == i).any()
+        }
     speed = table["touch_speed"].values
     found["touch_speed_m_per_s"] = {
         f"{a:g} to {b:g}": proportion(stays[chosen])
@@ -155,6 +158,16 @@ def by_assumption(table: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
         if (chosen := (speed >= a) & (speed < b)).any()
     }
     return found
+
+
+def thirds(law: str, numbers: Sequence[float]) -> tuple[float, float]:
+    """Where a law of the inputs has a third of its members below, and above."""
+    a, b = numbers
+    if law == "normal":
+        return a + b * float(norm.ppf(1 / 3)), a + b * float(norm.ppf(2 / 3))
+    if law == "log_uniform":
+        return a * (b / a) ** (1 / 3), a * (b / a) ** (2 / 3)
+    return a + (b - a) / 3, a + 2 * (b - a) / 3
 
 
 def by_mass(table: xr.Dataset) -> dict[str, Any]:

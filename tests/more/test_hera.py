@@ -1,6 +1,4 @@
-"""The forecast of landings: magnitudes of its world, a bounce in the tide, and a small run of the study."""
-
-import json
+"""The forecast of landings: magnitudes of its world, a bounce in the tide, and a target that tumbles."""
 
 import equinox as eqx
 import jax
@@ -14,9 +12,7 @@ from difsim.contact import Ball, NoSmoothing
 from difsim.units import G
 from experiments.data_files import data_folder
 from experiments.hera import world
-from experiments.hera.ensemble import FATES
 from experiments.hera.inputs import read_inputs
-from experiments.hera.run import Hera
 
 INPUTS = read_inputs(data_folder() / "hera.toml")
 
@@ -86,7 +82,8 @@ def test_a_bounce_in_the_tide_is_that_in_closed_form():
 
 
 def test_a_tumbling_target_keeps_its_angular_momentum():
-    case = sphere_case(2.71e9) | {"middle_axis_m": jnp.asarray(120.0), "tumbling_tilt_deg": jnp.asarray(30.0)}
+    case = sphere_case(2.71e9) | {"middle_axis_m": jnp.asarray(130.0), "short_axis_m": jnp.asarray(100.0)}
+    case |= {"tumbling_tilt_deg": jnp.asarray(30.0)}
     frame, squares = world.tumble_freely(case), world.semi_axes(case) ** 2
     moments = jnp.sum(squares) - squares
     motion = jax.vmap(frame.at)(jnp.linspace(0.0, 43_200.0, 60))
@@ -97,23 +94,6 @@ def test_a_tumbling_target_keeps_its_angular_momentum():
         rtol=0,
         atol=1e-6 * float(jnp.linalg.norm(momentum[0])),
     )
-    spins = jnp.linalg.norm(motion.spin, axis=1)
-    np.testing.assert_allclose(spins[0], world.rate_of(case), rtol=1e-6)
-    assert spins.max() > 1.01 * spins.min()
-
-
-def test_the_study_makes_a_forecast_that_can_be_scored(tmp_path):
-    Hera(members=8, out=tmp_path / "land").run()
-    found = json.loads((tmp_path / "land" / "summary.json").read_text())
-    for lander in found["landers"].values():
-        fates = lander["forecast"]["fate"]
-        assert list(fates) == list(FATES) and sum(row["value"] for row in fates.values()) == pytest.approx(1)
-        assert lander["shares_of_runs"]["not finite"] == 0
-    outcome = tmp_path / "outcome.toml"
-    outcome.write_text('lander = "milani"\nfate = "rest"\nbounces = 1\n')
-    Hera(score=outcome, stamp=tmp_path / "land" / "summary.json", out=tmp_path / "score").run()
-    scored = json.loads((tmp_path / "score" / "summary.json").read_text())
-    assert set(scored["log_scores"]) == {"fate", "bounces"} and np.isfinite(scored["gain_nats"])
-    with pytest.raises(ValueError, match="lander"):
-        outcome.write_text('lander = "philae"\nfate = "rest"\n')
-        Hera(score=outcome, stamp=tmp_path / "land" / "summary.json", out=tmp_path / "score").run()
+    np.testing.assert_allclose(jnp.linalg.norm(motion.spin[0]), world.rate_of(case), rtol=1e-6)
+    poles = jax.vmap(lambda m: m.attitude @ jnp.array([0.0, 0.0, 1.0]))(motion)
+    assert jnp.min(poles @ poles[0]) < np.cos(0.2)  # a steady spin would keep its pole
