@@ -28,7 +28,7 @@ from experiments.hera.world import librate, tumble_freely
 
 STAMP = Path(__file__).parent / "stamp_a.json"
 QUICK_MEMBERS, FEWEST = 24, 8
-AGAIN = 256  # members of the first lander that are released again in other worlds
+AGAIN = 128  # members of the first lander that are released again in other worlds
 STIFFER = 0.01  # m, in place of the depth of the inputs: contacts of a quarter of the duration
 
 
