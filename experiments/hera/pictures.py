@@ -128,7 +128,7 @@ def _draw_what_decides(tables: Mapping[str, xr.Dataset], titles: Mapping[str, st
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.set_yticks(range(len(rows)), [_words(k) for k in rows])
         ax.invert_yaxis()
-        ax.set_xlabel("share of the variance that vanishes when it is known, ± 2 errors")
+        ax.set_xlabel("first-order Sobol index, ± 2 errors")
         ax.set_title(what, color=BLACK)
     if panels[0].has_data():
         panels[0].legend(frameon=False, loc="lower right")

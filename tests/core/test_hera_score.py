@@ -1,5 +1,6 @@
 """The arithmetic of the forecast of landings: sampling errors, cells and bins, shares of the variance, log scores."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ from experiments.data_files import data_folder
 from experiments.hera.ensemble import FATES
 from experiments.hera.inputs import Unknown, read_inputs
 from experiments.hera.probabilities import BOUNCES, LONGITUDES, SINES, bins_of, cell, proportion, sobol, time_bin
+from experiments.hera.run import STAMP
 from experiments.hera.score import EVEN, climate, log_scores, read_outcome, score
 
 RANDOM = np.random.default_rng(0)
@@ -127,3 +129,14 @@ def test_inputs_have_laws_and_sources(tmp_path):
         (tmp_path / "hera.toml").write_text(path.read_text().replace(*wrong, 1))
         with pytest.raises(ValueError, match="mass_kg"):
             read_inputs(tmp_path / "hera.toml")
+
+
+def test_the_forecast_and_its_inputs_are_those_of_their_date():
+    assert (
+        hashlib.sha256(STAMP.read_bytes()).hexdigest()
+        == "7de8a056495536298f6c36a04a8b6d7fc23648bd007ae48605b1af1c02433c80"
+    )
+    stamped = json.loads(STAMP.read_text())["inputs_sha256"]
+    assert hashlib.sha256((data_folder() / "hera.toml").read_bytes()).hexdigest() == stamped
+    outcome = STAMP.parent / "outcome.toml"
+    assert np.isfinite(score(STAMP, outcome)["gain_nats"])
