@@ -57,6 +57,7 @@ FIELDS = Catalogue(
         "balls": lambda: gravity.Mascons([3.0, 1.0], [[0.1, 0.2, 0.3], [-0.4, 0.1, 0.0]], (0.5, 0.2)),
         "ellipsoid": lambda: gravity.Ellipsoid((0.1, -0.2, 0.3), rotation(1), (1.2, 0.7, 0.5), 1 / _G),
         "polyhedron": lambda: gravity.Polyhedron(tetrahedron(), 1 / _G),
+        "harmonics": lambda: gravity.Harmonics(5.0, 0.2, *np.random.default_rng(4).normal(0.0, 1.0, (2, 5, 5))),
         "rotating": lambda: gravity.Rotating(mascons(), (0.1, 0.2, -0.3)),
         "tide": lambda: gravity.Tide(gravity.PointMass(90.0, (0.1, 0.0, -0.2)), (4.0, 3.0, -1.0)),
         "sum": lambda: mascons() + gravity.Uniform((0.0, 0.0, -0.5)),

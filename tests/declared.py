@@ -13,13 +13,13 @@ import equinox as eqx
 import numpy as np
 
 import difsim
-from difsim import beds, body, camera, contact, dem, dynamics, gravity, shape, sph
+from difsim import beds, body, camera, contact, dem, dynamics, gravity, sensors, shape, sph
 from difsim.curve import Curve
 from difsim.declarations import Quantity, UnitQuaternion, declared_fields
 from difsim.mesh import box
 from difsim.spline import GridSpline
 
-PACKAGES = [difsim, beds, body, camera, contact, dem, dynamics, gravity, shape, sph]
+PACKAGES = [difsim, beds, body, camera, contact, dem, dynamics, gravity, sensors, shape, sph]
 AROUND = np.radians([0, 120, 240])
 FEET = np.stack([1.2 * np.cos(AROUND), 1.2 * np.sin(AROUND), np.full(3, -0.75)], 1)
 HIPS = np.stack([0.2 * np.cos(AROUND), 0.2 * np.sin(AROUND), np.full(3, -0.40)], 1)
@@ -53,6 +53,7 @@ ARGUMENTS: dict[type, dict[str, Any]] = {
         "inner": 0.5,
         "outer": 0.9,
     },
+    gravity.Harmonics: {"cosine": np.eye(3), "sine": np.zeros((3, 3))},
     gravity.Polyhedron: {"mesh": box((1.0, 1.0, 1.0)), "density": 2e3},
     shape.Union: {"solids": (shape.Sphere(np.zeros(3), 1.0),)},
     shape.Rough: {"amplitude": 0.1, "seed": 0},

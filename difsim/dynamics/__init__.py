@@ -1,10 +1,12 @@
 """Models: what moves in what field against what ground."""
 
+from difsim.curve import Curve
 from difsim.dynamics.bouncing import Bouncer, HardBody, HardState, PointState
 from difsim.dynamics.colliding import TwoBalls, TwoBallState
 from difsim.dynamics.flight import Flight, FlightState, InertialFlight, TimeReversed
 from difsim.dynamics.frames import AbstractFrame, Libration, Steady, Tabulated, tumble
 from difsim.dynamics.hopper import Hopper
+from difsim.dynamics.loads import AbstractLoad, GravityGradient, LightPressure
 from difsim.dynamics.model import AbstractImpactModel, AbstractModel, Approach
 from difsim.dynamics.pair import Pair, PairState
 from difsim.dynamics.pair_compliant import CompliantPair
@@ -17,13 +19,16 @@ from difsim.dynamics.wheel import TorqueProfile, Wheeled
 __all__ = [
     "AbstractFrame",
     "AbstractImpactModel",
+    "AbstractLoad",
     "AbstractModel",
     "Approach",
     "Bouncer",
     "CalibratedNormal",
     "CompliantPair",
+    "Curve",
     "Flight",
     "FlightState",
+    "GravityGradient",
     "HardBody",
     "HardPair",
     "HardState",
@@ -31,6 +36,7 @@ __all__ = [
     "InertialFlight",
     "Kepler",
     "Libration",
+    "LightPressure",
     "Pair",
     "PairState",
     "PointState",

@@ -15,12 +15,13 @@ from difsim.contact.surface import Wrench
 from difsim.declarations import is_valid, part, quantity, rule, variable
 from difsim.dynamics.flight import TWICE
 from difsim.dynamics.frames import AbstractFrame, frame_field
+from difsim.dynamics.loads import AbstractLoad
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.dynamics.primary import Primary
 from difsim.dynamics.surroundings import Surroundings, changes
 from difsim.gravity import AbstractField, Rotating
 from difsim.shape import AbstractSDF
-from difsim.typing import Scalar, as_float
+from difsim.typing import Scalar
 
 
 class HopperState(eqx.Module):
@@ -38,9 +39,10 @@ class Hopper(AbstractForcedModel):
 
     v' = g(x) - Ω × (Ω × x) - 2 Ω × v - Ω' × x + ΣF/m;  I ω*' = ΣL - ω* × I ω*,  ω* = ω + Ω the inertial spin.
 
-    Gravity acts at the centre of mass. The energy is the one that a steadily rotating frame conserves: the
-    kinetic energy of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U. A spin that changes and a primary that
-    moves in the frame change it: the powers `frame`, Ω' times the inertial angular momentum, and `tide`, -m ∂U/∂t.
+    Gravity acts at the centre of mass, and `loads` add what else acts in flight. The energy is the one that a steadily
+    rotating frame conserves: the kinetic energy of the relative motion, less ½ Ω·(I + I_orbit) Ω, less m U. A spin that
+    changes and a primary that moves in the frame change it: the powers `frame`, Ω' times the inertial angular momentum,
+    and `tide`, -m ∂U/∂t.
     """
 
     state_kinds: ClassVar = (HopperState,)
@@ -55,6 +57,7 @@ class Hopper(AbstractForcedModel):
         "s", "longest step that cannot miss a contact, some 1/20 of its duration", gt=0, default=1e-3
     )
     primary: Primary | None = part("second body, whose tide is added to the field", default=None)
+    loads: tuple[AbstractLoad, ...] = part("further loads, such as `GravityGradient()`", default=())
 
     @rule(TWICE)
     def _has_plain_gravity(self):
@@ -88,7 +91,7 @@ class Hopper(AbstractForcedModel):
         inertia = rotation.turned3(turn, self.body.inertia)
         spin = rotation.times3(turn, body.spin)
         whole = spin + here.motion.spin
-        return BodyMotion(
+        free = BodyMotion(
             centre=body.position,
             velocity=body.velocity,
             spin=spin,
@@ -100,6 +103,9 @@ class Hopper(AbstractForcedModel):
             - jnp.cross(here.motion.spin, whole)
             - here.motion.spin_rate,
         )
+        for load in self.loads:
+            free = free.accelerate(*load.wrench(here, free))
+        return free
 
     def rate_with_contact(
         self, t: Scalar | float, state: HopperState, free: BodyMotion
@@ -125,14 +131,22 @@ class Hopper(AbstractForcedModel):
         return rate, touch.powers | self.changes(t, free)
 
     def changes(self, t: Scalar | float, free: BodyMotion) -> dict[str, Scalar]:
-        """The power that leaves the energies because the frame and the field change with time.
+        """The power that leaves the energies by loads, and because the frame and the field change with time.
 
         **Arguments:** `t`, s; `free`, the body. **Returns:** W by name.
         """
-        motion, x = self.frame.at(as_float(t)), free.centre
+        here, x = Surroundings.at(self, t), free.centre
+        motion = here.motion
         momentum = free.mass * jnp.cross(x, free.velocity + motion.carried(x))
         momentum = momentum + rotation.times3(free.inertia, free.spin + motion.spin)
-        return changes(self, t, lambda field: -free.mass * field.potential(x), momentum)
+        found = changes(self, t, lambda field: self.potential_energy(field, free), momentum)
+        for load in self.loads:
+            found |= load.powers(here, free)
+        return found
+
+    def potential_energy(self, field: AbstractField, body: BodyMotion) -> Scalar:
+        """The energy of gravity and of the loads, J. **Arguments:** `field`; `body`. **Returns:** the energy."""
+        return sum((x.stored(field, body) for x in self.loads), -body.mass * field.potential(body.centre))
 
     def approach(self, t, state):
         """Bounds that are valid while half of the gap is closed; contact begins at the regularisation's `margin`.
@@ -167,7 +181,7 @@ class Hopper(AbstractForcedModel):
         return {
             "kinetic": 0.5 * self.body.mass * body.velocity @ body.velocity,
             "rotation": self.body.rotation_energy(body.spin),
-            "potential": -self.body.mass * here.field.potential(body.position),
+            "potential": self.potential_energy(here.field, self.free(t, body)),
             "centrifugal": -0.5 * self.body.mass * swept @ swept - self.body.rotation_energy(carried),
             "elastic": self.wrench(t, state).stored,
         }

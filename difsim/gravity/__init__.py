@@ -4,6 +4,7 @@ from difsim.gravity.ellipsoid import Ellipsoid, lobes_67p
 from difsim.gravity.field import AbstractField, PointMass, Rotating, Tide, Uniform
 from difsim.gravity.gridded import Gridded
 from difsim.gravity.growth import inscribe
+from difsim.gravity.harmonics import Harmonics, read_harmonics
 from difsim.gravity.mascon import Mascons
 from difsim.gravity.packing import cluster_lumps, pack
 from difsim.gravity.polyhedron import Polyhedron
@@ -13,6 +14,7 @@ __all__ = [
     "AbstractField",
     "Ellipsoid",
     "Gridded",
+    "Harmonics",
     "Mascons",
     "PointMass",
     "Polyhedron",
@@ -24,4 +26,5 @@ __all__ = [
     "inscribe",
     "lobes_67p",
     "pack",
+    "read_harmonics",
 ]
