@@ -55,18 +55,19 @@ def land_all(
     out: Path,
     executor: Executor | None = None,
     frame_of: Callable[[Case], AbstractFrame] = librate,
+    tolerance: float = TOLERANCE,
 ) -> xr.Dataset:
     """All members of one lander until rest; goes on where it was interrupted.
 
     **Arguments:** `inputs`; `lander`, its name in them; `members`; `seed` of the draw; `out`, an existing folder;
-    `executor`, as of `sweep`; `frame_of`, the rotation of the target.
+    `executor`, as of `sweep`; `frame_of`, the rotation of the target; `tolerance` of the solver.
     **Returns:** the dataset with dimension `case`: unknowns and outcomes.
     """
     cases = inputs.draw(members, seed)
-    rules = inputs, lander, seed, frame_of.__name__, TOLERANCE, STEPS, LONGEST, SAMPLES
+    rules = inputs, lander, seed, frame_of.__name__, tolerance, STEPS, LONGEST, SAMPLES
     mark = hashlib.sha256(repr(rules).encode()).hexdigest()
     table = sweep(
-        Landing(inputs.landers[lander], frame_of),
+        Landing(inputs.landers[lander], frame_of, tolerance),
         cases,
         chunk=min(CHUNK, members),
         checkpoint=Checkpoint(out / f"{lander}-{mark[:8]}-checkpoint", mark),
@@ -92,11 +93,12 @@ def unit_of(name: str) -> str:
 class Landing:
     """The function of one case, from release to rest; equal for equal parts, so that it is compiled once.
 
-    **Arguments:** `lander`; `frame_of`, the rotation of the target.
+    **Arguments:** `lander`; `frame_of`, the rotation of the target; `tolerance` of the solver.
     """
 
     lander: Lander
-    frame_of: Callable[[Case], AbstractFrame]
+    frame_of: Callable[[Case], AbstractFrame] = librate
+    tolerance: float = TOLERANCE
 
     def __call__(self, case: Case) -> dict:
         """The fate of a case and what is known of it, by name."""
@@ -105,7 +107,7 @@ class Landing:
             model,
             release_of(case, model),
             jnp.linspace(0.0, LONGEST, SAMPLES),
-            solver=Adaptive(TOLERANCE, TOLERANCE, max_steps=STEPS),
+            solver=Adaptive(self.tolerance, self.tolerance, max_steps=STEPS),
             until=(REST, Outside(Sphere((0.0, 0.0, 0.0), FAR * semi_axes(case)[0]))),
             throw=False,
             trust=Ignore(),

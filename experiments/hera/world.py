@@ -118,7 +118,9 @@ def contact_of(case: Case, lander: Lander, ground: Rough) -> SurfaceContact:
     )
     patch = case["friction"] * case["impact_depth_m"]  # a corner is about as wide as it is deep
     corner = lander.mean_face / 4  # m², what one corner holds of a face that lies on the ground
-    held = jnp.where(case["antennas"] > 0, 0.0, case["cohesion_Pa"] * corner)  # tips of booms do not stick
+    held = case["cohesion_Pa"] * corner
+    if len(lander.tips):  # which do not stick, and keep the box from the ground
+        held = jnp.where(case["antennas"] > 0, 0.0, held)
     return SurfaceContact(
         outline,
         normal,
