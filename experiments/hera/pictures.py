@@ -1,0 +1,141 @@
+"""The pictures of a forecast: where landers rest, how they hop, when they rest, and what decides."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.hera.inputs import Inputs
+from experiments.hera.probabilities import TIME_EDGES, sensitivities, settling
+from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED, note
+
+COLOURS = (BLUE, ORANGE, GREEN, RED)
+STRONGEST = 8  # unknowns in the picture of sensitivities
+
+
+def draw(tables: Mapping[str, xr.Dataset], inputs: Inputs) -> dict[str, Figure]:
+    """The pictures, by name."""
+    titles = {name: inputs.landers[name].title for name in tables}
+    return {
+        "map": _draw_map(tables, titles),
+        "hops": _draw_hops(tables, titles),
+        "settling": _draw_settling(tables, titles),
+        "decides": _draw_what_decides(tables, titles),
+    }
+
+
+def _panels(count: int, height: float, **shared: bool) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(9, height * count), layout="constrained")
+    return figure, list(figure.subplots(count, 1, squeeze=False, **shared)[:, 0])
+
+
+def _draw_map(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) -> Figure:
+    """The density of places of rest by longitude and latitude, with the first touches."""
+    figure, panels = _panels(len(tables), 3.2, sharex=True)
+    for ax, (name, table) in zip(panels, tables.items(), strict=True):
+        rest = table.isel(case=table["fate"].values == 0)
+        east = _about_zero(rest["rest_longitude"].values)
+        sine = np.sin(np.radians(rest["rest_latitude"].values))
+        counts, x, y = np.histogram2d(east, sine, bins=(60, 24), range=((-180, 180), (-1, 1)))
+        percent = np.where(counts > 0, 100 * counts / max(len(east), 1), np.nan)
+        mesh = ax.pcolormesh(x, np.degrees(np.arcsin(y)), percent.T, cmap="viridis")
+        figure.colorbar(mesh, ax=ax, label="share of those at rest\nin a cell of equal area [%]")
+        touched = np.isfinite(table["touch_time"].values)
+        ax.plot(
+            _about_zero(table["touch_longitude"].values[touched]),
+            table["touch_latitude"].values[touched],
+            ".",
+            color=RED,
+            markersize=1.0,
+            alpha=0.35,
+            rasterized=True,
+            label="first touches",
+        )
+        ax.set(ylabel="latitude [deg]", ylim=(-90, 90), xlim=(-180, 180), yticks=range(-90, 91, 30))
+        ax.set_xticks(range(-180, 181, 60))
+        ax.set_title(f"{titles[name]}: {len(east)} of {table.sizes['case']} at rest")
+        ax.legend(loc="lower left", frameon=False, markerscale=6)
+    panels[-1].set_xlabel("longitude east [deg]; 0 faces the primary, −90 leads the orbit")
+    return figure
+
+
+def _about_zero(longitude: np.ndarray) -> np.ndarray:
+    return (longitude + 180) % 360 - 180
+
+
+def _draw_hops(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) -> Figure:
+    """Heights of the first few landers that touch and stay."""
+    figure, panels = _panels(len(tables), 2.8)
+    for ax, (name, table) in zip(panels, tables.items(), strict=True):
+        tracks = range(table.sizes["track"])
+        shown = [i for i in tracks if table["fate"].values[i] == 0][: len(COLOURS)]
+        last = 0.0
+        for colour, i in zip(COLOURS, shown, strict=False):
+            touch, rest = table["touch_time"].values[i], table["rest_time"].values[i]
+            last = max(last, rest)
+            label = f"e = {table['restitution'].values[i]:.2f}, {table['mass_kg'].values[i]:.2g} kg"
+            ax.plot(table["sample"] / 60, table["height"].isel(track=i), color=colour, label=label)
+            ax.plot([touch / 60, rest / 60], [0, 0], "|", color=colour, markersize=12)
+        ax.set(xlim=(0, max(1.05 * last / 60, 1.0)), ylabel="height of the lowest point [m]")
+        ax.set_title(f"{titles[name]}: the first members that rest; marks: first touch and rest")
+        if shown:
+            ax.legend(frameon=False)
+    panels[-1].set_xlabel("time from the release [min]")
+    return figure
+
+
+def _draw_settling(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) -> Figure:
+    """The time from the first touch to rest: the share that rests by then, of all members."""
+    figure, (ax,) = _panels(1, 3.6)
+    for colour, (name, table) in zip(COLOURS, tables.items(), strict=False):
+        rest = table.isel(case=table["fate"].values == 0)
+        times = np.sort(settling(rest)) / 3600
+        share = np.arange(1, len(times) + 1) / table.sizes["case"]
+        error = np.sqrt(share * (1 - share) / table.sizes["case"])
+        ax.step(times, share, where="post", color=colour, label=titles[name])
+        ax.fill_between(times, share - 2 * error, share + 2 * error, step="post", color=colour, alpha=0.2, lw=0)
+    for edge in TIME_EDGES[1:]:
+        ax.axvline(edge / 3600, color=PALE, linewidth=0.8, zorder=0)
+    ax.set(
+        xlabel="time from the first touch [h]", ylabel="share of all members at rest", xlim=(0, 12), ylim=(0, 1)
+    )
+    ax.set_title("At rest by then; bands: 2 sampling errors; lines: bins of the score")
+    ax.legend(frameon=False, loc="lower right")
+    return figure
+
+
+def _draw_what_decides(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) -> Figure:
+    """First-order Sobol indices of whether a lander stays, and of the time until rest."""
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    panels = figure.subplots(1, 2)
+    names = {"stays": "whether it stays", "log_settling": "the logarithm of the time to rest"}
+    found = {name: sensitivities(table) for name, table in tables.items()}
+    for ax, (output, what) in zip(panels, names.items(), strict=True):
+        have = [name for name in tables if output in found[name]]
+        if not have:
+            ax.set_axis_off()
+            note(ax, f"{what}:\ntoo few members")
+            continue
+        mean = {k: np.mean([found[name][output][k]["share"] for name in have]) for k in found[have[0]][output]}
+        rows = sorted(mean, key=mean.get, reverse=True)[:STRONGEST]
+        for colour, name, shift in zip(COLOURS, have, (-0.12, 0.12, 0.3), strict=False):
+            values = [found[name][output][k]["share"] for k in rows]
+            errors = [2 * found[name][output][k]["share_error"] for k in rows]
+            at = np.arange(len(rows)) + shift
+            ax.errorbar(values, at, xerr=errors, fmt="o", color=colour, markersize=4, label=titles[name])
+        ax.axvline(0, color=GREY, linewidth=0.8)
+        ax.set_yticks(range(len(rows)), [_words(k) for k in rows])
+        ax.invert_yaxis()
+        ax.set_xlabel("first-order Sobol index, ± 2 errors")
+        ax.set_title(what, color=BLACK)
+    if panels[0].has_data():
+        panels[0].legend(frameon=False, loc="lower right")
+    return figure
+
+
+def _words(name: str) -> str:
+    for ending in ("_m_per_s", "_rad_per_s", "_m3_per_s2", "_kg", "_deg", "_Pa", "_m", "_h"):
+        name = name.removesuffix(ending)
+    return name.replace("_", " ")
