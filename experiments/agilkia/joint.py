@@ -57,7 +57,7 @@ class Sizes:
     predict: int
 
 
-USUAL, QUICK = Sizes(4000, 800, 600, 200, 10_000, 400), Sizes(600, 128, 200, 10, 300, 60)
+USUAL, QUICK = Sizes(8000, 1600, 1000, 200, 40_000, 400), Sizes(600, 128, 200, 10, 300, 60)
 
 
 class WithError(eqx.Module):
@@ -114,8 +114,13 @@ class Joint:
         **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `progress`; `executor`.
         """
         sizes, found, starts = self.sizes, {}, {}
+        drawn = (
+            sizes.prior,
+            sizes.particles,
+            sizes.generation,
+        )  # a larger limit goes on with the draws of a smaller one
         for i, (case, (_, has_error)) in enumerate(CASES.items()):
-            kept = Checkpoint(folder, (made_of, self.seed, vars(sizes), case))
+            kept = Checkpoint(folder, (made_of, self.seed, drawn, case))
             key = jax.random.PRNGKey(self.seed + i)
             if has_error not in starts:
                 # By the touchdown's data: one that never comes down again is no failure of the touchdown.
