@@ -134,7 +134,7 @@ def test_inputs_have_laws_and_sources(tmp_path):
 def test_the_forecast_and_its_inputs_are_those_of_their_date():
     assert (
         hashlib.sha256(STAMP.read_bytes()).hexdigest()
-        == "7de8a056495536298f6c36a04a8b6d7fc23648bd007ae48605b1af1c02433c80"
+        == "fe9c85ea6a04e86469547ff57a9481865b0d110be2ec7236b161f313576f8d52"
     )
     stamped = json.loads(STAMP.read_text())["inputs_sha256"]
     assert hashlib.sha256((data_folder() / "hera.toml").read_bytes()).hexdigest() == stamped
