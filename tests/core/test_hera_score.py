@@ -37,7 +37,7 @@ def test_cells_have_equal_shares_of_a_uniform_sphere():
     assert time_bin(0.0) == 0 and time_bin(1e9) == time_bin(43_000.0)
 
 
-def test_shares_of_the_variance_are_those_of_an_additive_function():
+def test_shares_of_the_variance_of_an_additive_function():
     x, y, z = RANDOM.uniform(-1, 1, size=(3, 20_000))
     f = 2 * x + y  # variances 4/3 and 1/3
     for values, due in ((x, 0.8), (y, 0.2), (z, 0.0)):
