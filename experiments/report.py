@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -24,6 +23,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from difsim import Status
+from experiments.records import file_hash
 
 FRAME = Path(__file__).parent / "templates"
 WELL = (Status.OK, Status.TARGET, Status.RUNNING)  # a search that goes on is no end
@@ -92,7 +92,7 @@ class Report:
         prose = self._write(is_page=True, tables=_as_html, picture=picture)
         body = MarkdownIt("commonmark", {"html": True}).render(prose)
         run = {key: value for key, value in about.items() if key not in ("command", "inputs")}
-        written = {path.name: sha256(path.read_bytes()).hexdigest() for path in files}
+        written = {path.name: file_hash(path) for path in files}
         for title, hashes in (
             ("files that were read", about.get("inputs", {})),
             ("files beside this one", written),

@@ -107,7 +107,7 @@ def _types(hint: Any) -> set[Any]:
 
 
 def compare(one: Path, other: Path) -> dict[str, tuple[str, str]]:
-    """What differs in two folders of results, to the last bit: place -> what each of them has there."""
+    """The differences of two folders of results, to the last bit: place -> what each of them has there."""
     found = {}
     for name in sorted({p.name for folder in (one, other) for p in folder.glob("*.json")}):
         here, there = (dict(_entries(_load(folder / name))) for folder in (one, other))

@@ -26,6 +26,12 @@ LINEAR = ["linear", "linear clipped", "linear compressive"]
 POWER = [f"power {p:g}{clipped}" for clipped in ("", " clipped") for p in (1, 1.5, 2)]
 NORMALS = [*LINEAR, *POWER, "hertz", "hunt-crossley"]
 IMPACT = 0.1  # m/s, at which the last has its restitution
+# A ball in plain laws, for tests of what is around the contact.
+BALL = SurfaceContact(
+    Ball(RADIUS),
+    contact.NormalForce(contact.PowerLaw(1e4, 1.5), contact.HuntCrossley(0.8), 1e-3),
+    contact.AtEachPoint(contact.RegularisedCoulomb(0.6, 1e-2)),
+)
 FRICTIONS = ["each point", "effective point", "spring", "Mindlin"]
 
 

@@ -65,7 +65,7 @@ class Flight(AbstractModel):
 
     def power(self, t, state):
         here, x = Surroundings.at(self, t), state.position
-        momentum = jnp.cross(x, state.velocity + here.motion.carried(x))
+        momentum = jnp.cross(x, state.velocity + here.motion.velocity_at(x))
         return changes(self, t, lambda field: -field.potential(x), momentum)
 
     def approach(self, t, state):
@@ -86,7 +86,7 @@ class Flight(AbstractModel):
 
     def energy(self, t, state):
         here = Surroundings.at(self, t)
-        swept = here.motion.carried(state.position)
+        swept = here.motion.velocity_at(state.position)
         return {
             "kinetic": 0.5 * state.velocity @ state.velocity,
             "potential": -here.field.potential(state.position),
@@ -117,7 +117,7 @@ class InertialFlight(AbstractModel):
         **Arguments:** `t`, s; `state`. **Returns:** the inertial state.
         """
         motion = self.body.frame.at(as_float(t))
-        moving = state.velocity + motion.carried(state.position)
+        moving = state.velocity + motion.velocity_at(state.position)
         return FlightState(motion.attitude @ state.position, motion.attitude @ moving)
 
     def to_body(self, t: Scalar, state: FlightState) -> FlightState:
@@ -128,7 +128,7 @@ class InertialFlight(AbstractModel):
         motion = self.body.frame.at(as_float(t))
         position = motion.attitude.inverse @ state.position
         velocity = motion.attitude.inverse @ state.velocity
-        return FlightState(position, velocity - motion.carried(position))
+        return FlightState(position, velocity - motion.velocity_at(position))
 
     def vector_field(self, t, state):
         here = Surroundings.at(self.body, t)

@@ -29,7 +29,7 @@ class FrameMotion(eqx.Module):
     spin: Vec3
     spin_rate: Vec3
 
-    def carried(self, x: Vec3) -> Vec3:
+    def velocity_at(self, x: Vec3) -> Vec3:
         """The velocity ω × x with which the frame carries a point `x` [3] m, m/s."""
         return jnp.cross(self.spin, x)
 
@@ -38,7 +38,7 @@ class FrameMotion(eqx.Module):
 
         **Arguments:** `x` [3], m, and `v` [3], m/s, in the frame. **Returns:** the acceleration [3], m/s².
         """
-        swept = jnp.cross(self.spin, self.carried(x))
+        swept = jnp.cross(self.spin, self.velocity_at(x))
         return -2 * jnp.cross(self.spin, v) - swept - jnp.cross(self.spin_rate, x)
 
 

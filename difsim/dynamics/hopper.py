@@ -137,7 +137,7 @@ class Hopper(AbstractForcedModel):
         """
         here, x = Surroundings.at(self, t), free.centre
         motion = here.motion
-        momentum = free.mass * jnp.cross(x, free.velocity + motion.carried(x))
+        momentum = free.mass * jnp.cross(x, free.velocity + motion.velocity_at(x))
         momentum = momentum + rotation.times3(free.inertia, free.spin + motion.spin)
         found = changes(self, t, lambda field: self.potential_energy(field, free), momentum)
         for load in self.loads:
@@ -146,7 +146,7 @@ class Hopper(AbstractForcedModel):
 
     def potential_energy(self, field: AbstractField, body: BodyMotion) -> Scalar:
         """The energy of gravity and of the loads, J. **Arguments:** `field`; `body`. **Returns:** the energy."""
-        return sum((x.stored(field, body) for x in self.loads), -body.mass * field.potential(body.centre))
+        return sum((x.energy(field, body) for x in self.loads), -body.mass * field.potential(body.centre))
 
     def approach(self, t, state):
         """Bounds that are valid while half of the gap is closed; contact begins at the regularisation's `margin`.
@@ -177,7 +177,7 @@ class Hopper(AbstractForcedModel):
     def energy(self, t, state):
         body, turn = state.body, state.body.rotation.as_matrix()
         here = Surroundings.at(self, t)
-        swept, carried = here.motion.carried(body.position), rotation.times3(turn.T, here.motion.spin)
+        swept, carried = here.motion.velocity_at(body.position), rotation.times3(turn.T, here.motion.spin)
         return {
             "kinetic": 0.5 * self.body.mass * body.velocity @ body.velocity,
             "rotation": self.body.rotation_energy(body.spin),

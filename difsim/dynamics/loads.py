@@ -21,7 +21,7 @@ class AbstractLoad(eqx.Module):
     def wrench(self, here: Surroundings, body: BodyMotion) -> tuple[Vec3, Vec3]:
         """The load. **Arguments:** `here`; `body`. **Returns:** force [3], N, and torque [3] about the centre, N m."""
 
-    def stored(self, field: AbstractField, body: BodyMotion) -> Scalar:
+    def energy(self, field: AbstractField, body: BodyMotion) -> Scalar:
         """The potential energy of the load, J. **Arguments:** `field` of gravity; `body`. **Returns:** the energy."""
         return jnp.zeros_like(body.mass)
 
@@ -51,7 +51,7 @@ class GravityGradient(AbstractLoad):
         force = -jax.grad(lambda x: _energy(here.field, x, body))(body.centre)
         return force, torque
 
-    def stored(self, field, body):
+    def energy(self, field, body):
         return _energy(field, body.centre, body)
 
 

@@ -20,7 +20,7 @@ from difsim import safe
 from difsim.saving.checkpoint import Checkpoint
 from difsim.saving.marks import digest
 from experiments.agilkia.files import DataSet, list_alternatives, read_lander, read_observations
-from experiments.agilkia.grains_draws import WeightedDraws
+from experiments.agilkia.grains_draws import StoredDraws
 from experiments.agilkia.scenario import Experiment, problem
 from inversion import Problem
 from inversion.cube import Cube
@@ -34,7 +34,7 @@ from inversion.programs import map_in_threads
 from inversion.reporting import build_posterior
 from inversion.sweeps import Piece, load_or_compute
 from inversion.tails import K_HAT, evidence_of, pareto_smoothed
-from inversion.weighted import WeightedDraws as MixtureDraws
+from inversion.weighted import WeightedDraws
 
 PRIOR = 0.2  # share of draws from the prior, which reach where the first posterior has none
 TIMES = np.arange(0.0, 2.0, 0.005)  # s, of the peak force; as the report's
@@ -75,7 +75,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What is in the place of the assumption."""
+        """The assumption with the value in its place."""
         return f"{self.key} = {self.text}" if self.key else "files as they are"
 
 
@@ -108,7 +108,7 @@ class Sampler:
     alone share; `executor`.
     """
 
-    first: WeightedDraws
+    first: StoredDraws
     sizes: Sizes
     seed: int
     folder: Path
@@ -128,7 +128,7 @@ class Sampler:
         first = self._transfer(cube)
         k, rng = cube.active.size, np.random.default_rng(self.seed)
         # Two halves: the kernels that one is drawn from are placed at the draws of the other, and are independent.
-        halves = MixtureDraws(k), MixtureDraws(k)
+        halves = WeightedDraws(k), WeightedDraws(k)
         placed = [place_best(cube, first, PRIOR, first)] * 2
         for _ in range(sizes.generations):
             for half, kernels in zip(halves, placed, strict=True):

@@ -47,7 +47,7 @@ def assess(cases: Sequence[Case], sampler: Sampler, progress: bool) -> dict[str,
 
 
 def _row(posterior: Posterior, base: Posterior, sampler: Sampler) -> dict[str, Any]:
-    """What the posterior of a case says; None where it is worth too few draws."""
+    """The entries of a case, None where its posterior is worth too few draws."""
     followed = [name for name in MEDIANS if name in base.draws]
     size = posterior.effective_size
     row: dict[str, Any] = {f"{name}_{MEDIANS[name]}": None for name in followed}

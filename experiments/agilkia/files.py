@@ -46,7 +46,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def list_alternatives(path: Path) -> dict[str, list[Any]]:
-    """What the table [alternatives] of a file has in place of each of its assumptions: key -> values, tried in turn.
+    """The alternatives to the assumptions of a file, from its table of that name: key -> values, tried in turn.
 
     A key is "table.key", and the value `false` takes it out of the file.
     **Raises** `ValueError` for what is no table of lists, or of keys that the file does not have.

@@ -92,7 +92,7 @@ def _at_draw(
     return observe_grains(series(scene, run(scene, float(known.horizon), checkpoint)))
 
 
-class WeightedDraws(NamedTuple):
+class StoredDraws(NamedTuple):
     """Draws of a posterior: unknown -> values [draws]; their `weights`, and `log_likelihood` [draws]."""
 
     values: dict[str, np.ndarray]
@@ -100,7 +100,7 @@ class WeightedDraws(NamedTuple):
     log_likelihood: np.ndarray
 
 
-def read_draws(path: Path, place: Mapping[str, Any]) -> WeightedDraws:
+def read_draws(path: Path, place: Mapping[str, Any]) -> StoredDraws:
     """The draws of the posterior in a file of results.
 
     **Raises:** ValueError where none is, or one of another `lander` or `body` than those of the `place`.
@@ -120,7 +120,7 @@ def read_draws(path: Path, place: Mapping[str, Any]) -> WeightedDraws:
         )
     if "law_error" in values:
         raise ValueError(f"{path} is of the calibrated law, and this stage needs draws by the reduced one")
-    return WeightedDraws(values, weight / weight.sum(), log_likelihood)
+    return StoredDraws(values, weight / weight.sum(), log_likelihood)
 
 
 def pick_draws(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> list[dict[str, float]]:

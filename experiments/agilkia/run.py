@@ -1,6 +1,5 @@
 """`difsim agilkia`: what the ground is made of that a lander touched, from its rebound; by default Philae's."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +35,7 @@ from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import NodeSolver, invert
 from experiments.foot.calibration import TABLE, read
 from experiments.harness import SEED, Found, Study
+from experiments.records import file_hash
 from inversion import Checkpoint, Problem
 from inversion.prior_runs import PriorRuns
 
@@ -196,7 +196,7 @@ def _draw(result: xr.Dataset, options: Agilkia) -> dict[str, Figure]:
 def _mark(shape: str) -> str:
     """The shape's name, or of a file what is in it."""
     path = Path(shape)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else shape
+    return file_hash(path) if path.is_file() else shape
 
 
 def _descent(options: Agilkia, out: Path) -> Found:

@@ -1,6 +1,5 @@
 """Thousands of releases of one lander until rest, each with its own draw of all unknowns."""
 
-import hashlib
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import xarray as xr
 from difsim import Adaptive, AtRest, Ignore, Outside, safe, simulate
 from difsim.dynamics import AbstractFrame
 from difsim.shape import Sphere
-from experiments.hera.inputs import Inputs, Lander
+from experiments.hera.inputs import Inputs, Lander, split_unit
 from experiments.hera.world import Case, angles_of, librate, model_of, release_of, semi_axes
 from experiments.variables import describe
 from inversion import Checkpoint, sweep
@@ -65,12 +64,11 @@ def land_all(
     """
     cases = inputs.draw(members, seed)
     rules = inputs, lander, seed, frame_of.__name__, tolerance, STEPS, LONGEST, SAMPLES
-    mark = hashlib.sha256(repr(rules).encode()).hexdigest()
     table = sweep(
         Landing(inputs.landers[lander], frame_of, tolerance),
         cases,
         chunk=min(CHUNK, members),
-        checkpoint=Checkpoint(out / f"{lander}-{mark[:8]}-checkpoint", mark),
+        checkpoint=Checkpoint(out / f"{lander}-checkpoint", repr(rules)),
         progress=True,
         executor=executor,
     )
@@ -78,15 +76,8 @@ def land_all(
     table = table.drop_vars("height").assign(height=(("track", "sample"), heights))
     table = table.assign_coords(sample=("sample", np.linspace(0.0, LONGEST, SAMPLES), {"units": "s"}))
     for name, unknown in inputs.unknowns.items():
-        table[name].attrs = {"units": unit_of(name), "law": unknown.law, "numbers": list(unknown.numbers)}
+        table[name].attrs = {"units": split_unit(name)[1], "law": unknown.law, "numbers": list(unknown.numbers)}
     return describe(table, units=UNITS, names=NAMES)
-
-
-def unit_of(name: str) -> str:
-    """The unit at the end of the name of an unknown."""
-    units = ("kg", "m3_per_s2", "rad_per_s", "m_per_s", "deg", "Pa", "h", "m")
-    unit = next((u for u in units if name.endswith(f"_{u}")), "1")
-    return unit.replace("_per_", "/")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ LAWS = {
     "choice": "values with equal weights, or with `weights`",
 }
 TABLES = ("target", "ground", "release")
+UNITS = ("kg", "m3_per_s2", "rad_per_s", "m_per_s", "deg", "Pa", "h", "m")
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,6 @@ class Unknown:
     weights: tuple[float, ...]
     source: str
     assumed: bool
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether all members have the same value."""
-        return self.law == "value"
 
     def draw(self, random: np.random.Generator, members: int) -> Float[np.ndarray, " members"]:
         """Independent values of the `members`."""
@@ -62,12 +58,6 @@ class Lander:
     mass: float
     edges: tuple[float, float, float]
     tips: tuple[tuple[float, float, float], ...]
-
-    @property
-    def corners(self) -> Float[np.ndarray, "8 3"]:
-        """The corners of the box from its centre, m."""
-        signs = np.stack(np.meshgrid(*[[-0.5, 0.5]] * 3, indexing="ij"), axis=-1).reshape(8, 3)
-        return signs * self.edges
 
     @property
     def inertia(self) -> Float[np.ndarray, "3"]:
@@ -103,6 +93,12 @@ class Inputs:
         """The same inputs with one unknown at a value; all others draw the same numbers."""
         other = Unknown("value", (value,), (1.0,), f"in place of {self.unknowns[name].source}", True)
         return dataclasses.replace(self, unknowns=self.unknowns | {name: other})
+
+
+def split_unit(name: str) -> tuple[str, str]:
+    """The name of an unknown without the unit at its end, and the unit, 1 where it has none."""
+    unit = next((u for u in UNITS if name.endswith(f"_{u}")), "")
+    return name.removesuffix(f"_{unit}"), unit.replace("_per_", "/") or "1"
 
 
 def read_inputs(path: Path) -> Inputs:

@@ -7,22 +7,25 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.hera.inputs import Inputs
-from experiments.hera.probabilities import TIME_EDGES, sensitivities, settling
+from experiments.hera.inputs import Inputs, split_unit
+from experiments.hera.probabilities import TIME_EDGES, settling
 from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED, note
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
 STRONGEST = 8  # unknowns in the picture of sensitivities
 
 
-def draw(tables: Mapping[str, xr.Dataset], inputs: Inputs) -> dict[str, Figure]:
-    """The pictures, by name."""
+def draw(tables: Mapping[str, xr.Dataset], inputs: Inputs, found: Mapping[str, Mapping]) -> dict[str, Figure]:
+    """The pictures, by name.
+
+    **Arguments:** `tables` of the landers; `inputs`; `found`, the `sensitivities` of each lander.
+    """
     titles = {name: inputs.landers[name].title for name in tables}
     return {
         "map": _draw_map(tables, titles),
         "hops": _draw_hops(tables, titles),
         "settling": _draw_settling(tables, titles),
-        "decides": _draw_what_decides(tables, titles),
+        "decides": _draw_what_decides(found, titles),
     }
 
 
@@ -106,14 +109,13 @@ def _draw_settling(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) 
     return figure
 
 
-def _draw_what_decides(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) -> Figure:
+def _draw_what_decides(found: Mapping[str, Mapping], titles: Mapping[str, str]) -> Figure:
     """First-order Sobol indices of whether a lander stays, and of the time until rest."""
     figure = Figure(figsize=(9, 4.2), layout="constrained")
     panels = figure.subplots(1, 2)
     names = {"stays": "whether it stays", "log_settling": "the logarithm of the time to rest"}
-    found = {name: sensitivities(table) for name, table in tables.items()}
     for ax, (output, what) in zip(panels, names.items(), strict=True):
-        have = [name for name in tables if output in found[name]]
+        have = [name for name in found if output in found[name]]
         if not have:
             ax.set_axis_off()
             note(ax, f"{what}:\ntoo few members")
@@ -126,16 +128,10 @@ def _draw_what_decides(tables: Mapping[str, xr.Dataset], titles: Mapping[str, st
             at = np.arange(len(rows)) + shift
             ax.errorbar(values, at, xerr=errors, fmt="o", color=colour, markersize=4, label=titles[name])
         ax.axvline(0, color=GREY, linewidth=0.8)
-        ax.set_yticks(range(len(rows)), [_words(k) for k in rows])
+        ax.set_yticks(range(len(rows)), [split_unit(k)[0].replace("_", " ") for k in rows])
         ax.invert_yaxis()
         ax.set_xlabel("first-order Sobol index, ± 2 errors")
         ax.set_title(what, color=BLACK)
     if panels[0].has_data():
         panels[0].legend(frameon=False, loc="lower right")
     return figure
-
-
-def _words(name: str) -> str:
-    for ending in ("_m_per_s", "_rad_per_s", "_m3_per_s2", "_kg", "_deg", "_Pa", "_m", "_h"):
-        name = name.removesuffix(ending)
-    return name.replace("_", " ")

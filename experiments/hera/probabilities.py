@@ -1,4 +1,4 @@
-"""What an ensemble says: probabilities with their sampling errors, by each assumption, and what decides."""
+"""Statements of an ensemble: probabilities with their sampling errors, by each assumption, and sensitivities."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -104,7 +104,7 @@ def ellipse(table: xr.Dataset) -> dict[str, float]:
 
 
 def compare_halves(table: xr.Dataset) -> dict[str, float]:
-    """How far the probabilities of the two halves of the members are apart, in their errors: rms (1 is due), most."""
+    """The differences of the probabilities of the two halves of the members, in their errors: rms (1 is due), most."""
     half = table.sizes["case"] // 2
     one, other = (forecast(table.isel(case=s)) for s in (slice(half), slice(half, 2 * half)))
     apart = [
@@ -161,7 +161,7 @@ def by_assumption(table: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def thirds(law: str, numbers: Sequence[float]) -> tuple[float, float]:
-    """Where a law of the inputs has a third of its members below, and above."""
+    """The values below and above which a law of the inputs has a third of its members."""
     a, b = numbers
     if law == "normal":
         return a + b * float(norm.ppf(1 / 3)), a + b * float(norm.ppf(2 / 3))
@@ -203,7 +203,7 @@ def outputs(table: xr.Dataset) -> dict[str, tuple[Chosen, np.ndarray]]:
 
 
 def sensitivities(table: xr.Dataset) -> dict[str, dict[str, dict[str, float]]]:
-    """What each unknown does to each output.
+    """The effect of each unknown on each output.
 
     `share`: its first-order Sobol index, the share of the output's variance that vanishes when the unknown is known,
     from the means of the output in bins of the unknown, with its bootstrap error. `slope`: the change of the output by

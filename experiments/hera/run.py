@@ -25,6 +25,7 @@ from experiments.hera.probabilities import (
 )
 from experiments.hera.score import score
 from experiments.hera.world import librate, tumble_freely
+from experiments.records import file_hash
 
 STAMP = Path(__file__).parent / "stamp_a.json"
 QUICK_MEMBERS, FEWEST = 24, 8
@@ -48,7 +49,7 @@ class Hera(Study):
     seed: int = 1
     """Seed of the draws."""
     score: Path | None = None
-    """What happened to one lander, as experiments/hera/outcome.toml: its score by the forecast of --stamp."""
+    """A file of what happened to one lander, as experiments/hera/outcome.toml: its score by the forecast of --stamp."""
     stamp: Path = STAMP
     """The forecast that is scored: a summary.json of the stage "land"."""
 
@@ -76,7 +77,7 @@ def _land(options: Hera, out: Path) -> Found:
         "title": inputs.title,
         "stamp": inputs.stamp,
         "date": inputs.date,
-        "inputs_sha256": hashlib.sha256(options.numbers.read_bytes()).hexdigest(),
+        "inputs_sha256": file_hash(options.numbers),
         "results_sha256": digest(tables),
         "assumed": [name for name, unknown in inputs.unknowns.items() if unknown.assumed],
         "landers": {name: summarise(inputs, name, table) for name, table in tables.items()},
@@ -95,7 +96,8 @@ def _land(options: Hera, out: Path) -> Found:
             )
             for world, (given, *rest) in others.items()
         }
-    return Found(found, tables, pictures.draw(tables, inputs))
+    decides = {name: one["sensitivities"] for name, one in found["landers"].items()}
+    return Found(found, tables, pictures.draw(tables, inputs, decides))
 
 
 def summarise(inputs: Inputs, name: str, table: xr.Dataset) -> dict[str, Any]:

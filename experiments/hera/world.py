@@ -132,10 +132,10 @@ def contact_of(case: Case, lander: Lander, ground: Rough) -> SurfaceContact:
 
 def outline_of(case: Case, lander: Lander) -> Vertices:
     """The corners of the box, and the tips of its antennas where they are taken as stiff."""
-    points = jnp.asarray(lander.corners)
-    if len(lander.tips):
-        points = jnp.concatenate([points, case["antennas"] * jnp.asarray(lander.tips)])
-    return Vertices(points)
+    box = Vertices.box(lander.edges)
+    if not lander.tips:
+        return box
+    return Vertices(jnp.concatenate([box.points, case["antennas"] * jnp.asarray(lander.tips)]))
 
 
 def model_of(case: Case, lander: Lander, frame_of: Callable[[Case], AbstractFrame] = librate) -> Hopper:

@@ -6,32 +6,20 @@ import numpy as np
 
 from difsim import FixedSteps, simulate
 from difsim.body import RigidBody, RigidState
-from difsim.contact import (
-    AtEachPoint,
-    Ball,
-    HuntCrossley,
-    NormalForce,
-    PowerLaw,
-    RegularisedCoulomb,
-    SurfaceContact,
-)
 from difsim.dynamics import Hopper
 from difsim.gravity import PointMass, Uniform
 from difsim.sensors import Accelerometer, Errors, Gyro
-from difsim.shape import Plane
 from tests.helpers import check_gradients
+from tests.hoppers import BALL, FLOOR
 
-CONTACT = SurfaceContact(
-    Ball(0.3), NormalForce(PowerLaw(1e4, 1.5), HuntCrossley(0.8), 1e-3), AtEachPoint(RegularisedCoulomb(0.6, 1e-2))
-)
-FLOOR, UPRIGHT, STILL = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+UPRIGHT, STILL = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 PLACE = (0.1, -0.2, 0.05)
 TIMES = jnp.linspace(0.0, 1.5, 4)
 
 
 def fall(pull):
     """A ball that falls on a floor without spin: its velocity, and what it feels, at `TIMES`."""
-    model = Hopper(RigidBody(2.0, 0.07 * np.eye(3)), CONTACT, FLOOR, Uniform(pull), resolution=1e-2)
+    model = Hopper(RigidBody(2.0, 0.07 * np.eye(3)), BALL, FLOOR, Uniform(pull), resolution=1e-2)
     start = model.start(RigidState((0.0, 0.0, 0.35), (0.0, 0.0, -0.2), UPRIGHT, STILL))
     felt = Accelerometer(PLACE)
     found = simulate(
@@ -55,7 +43,7 @@ def test_readings_in_an_impact_are_the_change_of_velocity():
 
 
 def test_rest_on_the_ground_reads_gravity():
-    model = Hopper(RigidBody(2.0, 0.07 * np.eye(3)), CONTACT, FLOOR, Uniform((0.0, 0.0, -1.0)))
+    model = Hopper(RigidBody(2.0, 0.07 * np.eye(3)), BALL, FLOOR, Uniform((0.0, 0.0, -1.0)))
     lie = lambda z: model.start(RigidState(z * jnp.array([0.0, 0.0, 1.0]), STILL, UPRIGHT, STILL))  # noqa: E731
     push = jax.jit(lambda z: model.wrench(0.0, lie(z)).force[2])
     low, high = 0.29, 0.31
@@ -72,7 +60,7 @@ def test_spin_with_a_lever_arm_is_seen_from_any_frame():
     """A top about its axis far from everything, in a frame that turns: ω × (ω × r), and the spin itself."""
     turning, spin = np.array([0.1, -0.2, 0.4]), np.array([0.0, 0.0, 1.2])
     model = Hopper(
-        RigidBody(2.0, np.diag([0.05, 0.05, 0.09])), CONTACT, FLOOR, PointMass(0.0, (0.0, 0.0, -9.0)), turning
+        RigidBody(2.0, np.diag([0.05, 0.05, 0.09])), BALL, FLOOR, PointMass(0.0, (0.0, 0.0, -9.0)), turning
     )
     state = model.start(RigidState((1.0, 2.0, 50.0), (0.3, 0.1, -0.2), UPRIGHT, spin - turning))
     felt = Accelerometer(PLACE).sense(model, 0.0, state)

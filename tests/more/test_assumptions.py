@@ -9,7 +9,7 @@ import pytest
 from difsim.saving.checkpoint import Checkpoint
 from experiments.agilkia import assumptions, assumptions_report
 from experiments.agilkia.files import DATA, list_alternatives, read_lander, read_observations
-from experiments.agilkia.grains_draws import WeightedDraws
+from experiments.agilkia.grains_draws import StoredDraws
 from inversion import Bounded, Discrete, Observation, Observations, Problem
 
 PHILAE, PUBLISHED = DATA / "philae.toml", DATA / "philae_published.toml"
@@ -82,7 +82,7 @@ def sampler(tmp_path_factory):
     """From draws of the posterior for a sigma of 1."""
     rng, shift = np.random.default_rng(0), np.tile([0.0, 1.0], 200)
     off = rng.standard_normal(400)
-    first = WeightedDraws({"x": off - shift, "shift": shift}, np.full(400, 1 / 400), -0.5 * off**2)
+    first = StoredDraws({"x": off - shift, "shift": shift}, np.full(400, 1 / 400), -0.5 * off**2)
     sizes = assumptions.Sizes(kernels=400, generation=1000, generations=3, enough=500, least=30, peaks=1)
     return assumptions.Sampler(first, sizes, 0, tmp_path_factory.mktemp("kept"))
 

@@ -6,25 +6,14 @@ import numpy as np
 
 from difsim import FixedSteps, simulate
 from difsim.body import RigidBody, RigidState
-from difsim.contact import (
-    AtEachPoint,
-    Ball,
-    HuntCrossley,
-    NormalForce,
-    PowerLaw,
-    RegularisedCoulomb,
-    SurfaceContact,
-)
 from difsim.dynamics import GravityGradient, Hopper, LightPressure
 from difsim.dynamics.surroundings import Surroundings
 from difsim.gravity import Mascons, PointMass
 from difsim.rotation import Rotation
 from difsim.shape import Sphere
+from tests.hoppers import BALL
 
 ORIGIN = (0.0, 0.0, 0.0)
-CONTACT = SurfaceContact(
-    Ball(0.3), NormalForce(PowerLaw(1e4, 1.5), HuntCrossley(0.8), 1e-3), AtEachPoint(RegularisedCoulomb(0.6, 1e-2))
-)
 FINE = FixedSteps(400)
 
 
@@ -33,7 +22,7 @@ def test_rod_in_orbit_librates_at_its_period():
     n, r, tilt = 0.4, 3e5, 1e-3
     rod = RigidBody(2.0, np.diag([1e-6, 0.5, 0.5]))
     field = PointMass(n**2 * r**3, ORIGIN)
-    model = Hopper(rod, CONTACT, Sphere(ORIGIN, 1.0), field, (0.0, 0.0, n), loads=(GravityGradient(),))
+    model = Hopper(rod, BALL, Sphere(ORIGIN, 1.0), field, (0.0, 0.0, n), loads=(GravityGradient(),))
     turn = Rotation.from_rotation_vector(jnp.array([0.0, 0.0, tilt]))
     start = model.start(RigidState((r, 0.0, 0.0), ORIGIN, turn.quaternion, ORIGIN))
     times = jnp.linspace(0.0, 9.0, 7)
@@ -48,7 +37,7 @@ def test_gradient_is_that_of_a_body_of_points():
     arms = 1e-3 * np.random.default_rng(1).normal(size=(6, 3))
     arms -= arms.mean(axis=0)
     inertia = sum((a @ a) * np.eye(3) - np.outer(a, a) for a in arms)
-    model = Hopper(RigidBody(6.0, inertia), CONTACT, Sphere(ORIGIN, 0.1), field, loads=(GravityGradient(),))
+    model = Hopper(RigidBody(6.0, inertia), BALL, Sphere(ORIGIN, 0.1), field, loads=(GravityGradient(),))
     place = jnp.array([1.5, -0.7, 0.9])
     body = model.free(0.0, RigidState(place, ORIGIN, (1.0, 0.0, 0.0, 0.0), ORIGIN))
     force, torque = model.loads[0].wrench(Surroundings.at(model, 0.0), body)
@@ -63,12 +52,12 @@ def test_energy_of_both_loads_closes():
     body = RigidBody(2.0, np.diag([0.02, 0.5, 0.5]))
     field = Mascons([3.0, 1.5], [[0.2, 0.1, 0.0], [-0.5, 0.1, 0.2]])
     light = LightPressure(0.05, 1.0, direction=(0.6, 0.0, 0.8))
-    model = Hopper(body, CONTACT, Sphere(ORIGIN, 0.1), field, (0.1, 0.0, 0.3), loads=(GravityGradient(), light))
+    model = Hopper(body, BALL, Sphere(ORIGIN, 0.1), field, (0.1, 0.0, 0.3), loads=(GravityGradient(), light))
     start = model.start(RigidState((2.0, 0.3, -0.4), (0.1, 0.9, 0.5), (1.0, 0.0, 0.0, 0.0), (0.4, 1.1, -0.6)))
     flown = simulate(model, start, jnp.linspace(0.0, 6.0, 4), solver=FINE)
     energy = {key: np.asarray(part) for key, part in flown.energy.items()}
     assert np.ptp(energy["light"]) > 0.01
     np.testing.assert_allclose(sum(energy.values()), sum(energy.values())[0], atol=1e-8)
-    free = Hopper(body, CONTACT, Sphere(ORIGIN, 0.1), field, (0.1, 0.0, 0.3), loads=(light,))
+    free = Hopper(body, BALL, Sphere(ORIGIN, 0.1), field, (0.1, 0.0, 0.3), loads=(light,))
     still = simulate(free, start, jnp.linspace(0.0, 6.0, 4), solver=FINE)
     assert np.abs(np.asarray(still.last.body.spin - flown.last.body.spin)).max() > 0.01
