@@ -58,10 +58,13 @@ def custom_field(
     """A Module field with a conversion of its own.
 
     **Arguments:** `convert`, a function of the field's name in messages, of its annotation and of what is given;
-    `meaning`; `quantity`, the declaration of a number; `default`; `static`, as of `equinox.field`.
+    `meaning`; `quantity`, the declaration of a number; `default`, or a class for a new object of it at each use, since
+    an object with numbers would make arrays at import; `static`, as of `equinox.field`.
     **Returns:** the field.
     """
     given = {} if default is dataclasses.MISSING else {"default": default}
+    if isinstance(default, type):
+        given = {"default_factory": default}
     return eqx.field(converter=Declared(convert, meaning, quantity), static=static, **given)
 
 
@@ -132,7 +135,7 @@ def count(meaning: str, *, least: int = 1, default: Any = dataclasses.MISSING) -
 def part(meaning: str, *, default: Any = dataclasses.MISSING) -> Any:
     """A Module field that holds an object of the class in its annotation, or a tuple of such objects.
 
-    **Arguments:** `meaning`; `default`. **Returns:** the field.
+    **Arguments:** `meaning`; `default`, an object or a class, as of `custom_field`. **Returns:** the field.
     """
 
     def convert(name, annotation, given):

@@ -31,7 +31,7 @@ class Accelerometer(AbstractSensor):
     """
 
     place: Vec3 = quantity("m", "place r from the centre of mass, in the body's frame", default=(0.0, 0.0, 0.0))
-    errors: Errors = part("errors of the readings, m/s²", default=Errors())
+    errors: Errors = part("errors of the readings, m/s²", default=Errors)
 
     def sense(self, model, t, state):
         here, body = Surroundings.at(model, t), state.body
@@ -47,7 +47,7 @@ class Accelerometer(AbstractSensor):
 class Gyro(AbstractSensor):
     """The spin of the body against the stars, rad/s."""
 
-    errors: Errors = part("errors of the readings, rad/s", default=Errors())
+    errors: Errors = part("errors of the readings, rad/s", default=Errors)
 
     def sense(self, model, t, state):
         spin = Surroundings.at(model, t).motion.spin
