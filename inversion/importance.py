@@ -14,7 +14,7 @@ from .draws import Draws, smallest_size
 from .particles import pool_stages
 from .progress import Bar
 from .search import Search
-from .tails import K_HAT, pareto_smoothed
+from .tails import K_HAT
 from .tempered import Tempered
 
 LARGE = 0.5  # the largest error of a log evidence that counts, where it is compared with that of chains
@@ -69,26 +69,14 @@ class Importance:
         seed = np.asarray(jax.random.key_data(drawing)).ravel().tolist()
         with Bar("importance sampling", effective_size, progress) as bar:
             search = Search(cube, self.generation, self.prior, seed, effective_size, limit, checkpoint, bar)
+            particles = pool_stages(stages)
             worth = smallest_size(cube, start.u, start.weights, start.families)
-            search.begin(pool_stages(stages), worth, start.log_evidence, guesses)
+            search.begin(particles, worth, start.log_evidence)
+            search.find_peaks(particles.u[np.argmax(particles.log_likelihood)], guesses)
             search.run()
-        log_weights, k_hat = pareto_smoothed(search.log_ratio)
-        evidence = search.evidence
-        if not k_hat <= K_HAT:
-            chains = self.tempered.extend(start, cube, going_on, effective_size, limit, checkpoint, progress)
-            # Importance draws of which one has all the weight have an error of 1, and hardly ever too much evidence.
-            return replace(chains, other=(evidence[0], min(evidence[1], LARGE)))
-        peaks = f" and {len(search.peaks)} narrow peaks" if search.peaks else ""
-        return Draws(
-            u=search.u[None],
-            log_likelihood=search.log_likelihood[None],
-            weights=np.exp(log_weights)[None],
-            families=np.arange(log_weights.size),
-            prior=start.prior,
-            log_evidence=evidence[0],
-            error=evidence[1],
-            k_hat=k_hat,
-            method=f"{start.method}, then importance sampling ({search.number} generations of kernels{peaks})",
-            other=(start.log_evidence, start.error),
-            is_settled=search.is_settled,
-        )
+        found = search.result(start.prior, (start.log_evidence, start.error))
+        if found.k_hat <= K_HAT:
+            return replace(found, method=f"{start.method}, then {found.method}")
+        chains = self.tempered.extend(start, cube, going_on, effective_size, limit, checkpoint, progress)
+        # Importance draws of which one has all the weight have an error of 1, and hardly ever too much evidence.
+        return replace(chains, other=(found.log_evidence, min(found.error, LARGE)))

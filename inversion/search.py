@@ -9,7 +9,7 @@ from jaxtyping import Float
 from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
-from .draws import smallest_size
+from .draws import Draws, smallest_size
 from .kernels import Kernels, Mixture
 from .particles import Particles
 from .peaks import Heights, climb, find_interior, measure, peak
@@ -51,29 +51,26 @@ class Search:
     peaks: list[Kernels] = field(default_factory=list)
     masses: list[float] = field(default_factory=list)
 
-    def begin(
-        self,
-        particles: Particles,
-        worth: float,
-        log_evidence: float,
-        guesses: Float[np.ndarray, "guesses k"] | None,
-    ) -> None:
-        """Place the first kernels at particles, and look for a narrow peak at guesses.
-
-        Without a guess one is climbed to from the best particle.
+    def begin(self, particles: Particles, worth: float, log_evidence: float) -> None:
+        """Place the first kernels at particles.
 
         **Arguments:** `particles`; the number of independent draws that they are `worth`; `log_evidence`, a first
-        estimate; `guesses`, points, None for none.
+        estimate.
         """
         k = particles.u.shape[-1]
         self.log_evidence, self.halves = log_evidence, (WeightedDraws(k), WeightedDraws(k))
         self.number, self.share, self.is_settled = 0, 0.0, False
         self.first, self.worth = [Particles(*(x[i::2] for x in particles)) for i in range(2)], 0.5 * worth
         self._place(self.first)
-        if len(self.cube.choices) == k:
+
+    def find_peaks(self, best: Float[np.ndarray, " k"], guesses: Float[np.ndarray, "guesses k"] | None) -> None:
+        """Look for narrow peaks at guesses, or, without one, climb to one from the best particle.
+
+        **Arguments:** `best`, a point; `guesses`, points, None for none.
+        """
+        if len(self.cube.choices) == best.size:
             return
         if guesses is None:
-            best = particles.u[np.argmax(particles.log_likelihood)]
             find = lambda: climb(self._heights(best, 1))[None]  # noqa: E731
         else:
             find = lambda: np.stack([find_interior(self._heights(u, 2)) for u in guesses])  # noqa: E731
@@ -120,6 +117,25 @@ class Search:
         weights = np.exp(self.log_ratio - self.log_ratio.max())
         rows = np.arange(weights.size)
         return smallest_size(self.cube, self.u[None], weights[None] / weights.sum(), rows)
+
+    def result(self, prior: Float[np.ndarray, "rows k"], other: tuple[float, float] | None = None) -> Draws:
+        """All draws with their weights. **Arguments:** draws of the `prior`; `other`, as of `Draws`."""
+        log_weights, k_hat = pareto_smoothed(self.log_ratio)
+        evidence, error = self.evidence
+        peaks = f" and {len(self.peaks)} narrow peaks" if self.peaks else ""
+        return Draws(
+            u=self.u[None],
+            log_likelihood=self.log_likelihood[None],
+            weights=np.exp(log_weights)[None],
+            families=np.arange(log_weights.size),
+            prior=prior,
+            log_evidence=evidence,
+            error=error,
+            k_hat=k_hat,
+            method=f"importance sampling ({self.number} generations of kernels{peaks})",
+            other=other,
+            is_settled=self.is_settled,
+        )
 
     def _draw(self) -> None:
         """One more generation of draws, which is kept and shown."""

@@ -1,5 +1,7 @@
 """Importance ratios: the evidence by them, and the smoothed tail that says whether their means can be trusted."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,7 @@ from jaxtyping import Float
 from difsim.extras import require
 
 K_HAT = 0.7  # the largest shape of the weights' tail whose means can be trusted (Vehtari et al. 2024)
+NEGLIGIBLE = 0.01  # share of all weights
 
 
 def evidence_of(log_ratio: Float[np.ndarray, " draws"]) -> tuple[float, float]:
@@ -26,10 +29,16 @@ def share_of(log_ratio: Float[np.ndarray, " draws"]) -> float:
 def pareto_smoothed(log_ratio: Float[np.ndarray, " draws"]) -> tuple[np.ndarray, float]:
     """The logarithms of smoothed weights with a sum of 1, and k-hat, the shape of their tail.
 
+    Where what the tail exceeds its lowest weight by is a negligible share of all weights, the shape is that of rounding
+    and of single draws, and is 0.
+
     **Source:** Vehtari et al. (2024).
     """
     log_weights, k_hat = _smooth(jnp.asarray(log_ratio))
-    return np.asarray(log_weights), float(k_hat)
+    ratio = np.exp(np.sort(log_ratio) - log_ratio.max())
+    tail = ratio[-math.ceil(min(0.2 * ratio.size, 3.0 * math.sqrt(ratio.size))) :]
+    is_short = np.sum(tail - tail[0]) < NEGLIGIBLE * ratio.sum()
+    return np.asarray(log_weights), 0.0 if is_short else float(k_hat)
 
 
 @jax.jit

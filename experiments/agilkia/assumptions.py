@@ -1,8 +1,8 @@
 """`difsim agilkia --stage assumptions`: how far the answer follows what the input files assume.
 
 Each row puts one other value in the place of an assumption, by the tables [alternatives] of the two input files. All
-rows draw with the same random numbers, from kernels at the draws of the posterior in OUT/result.nc, and from the prior.
-Where that is a poor density for the posterior of a row, kernels are placed again at the row's draws.
+rows draw with the same random numbers, first from kernels at the draws of the posterior in OUT/result.nc, and then from
+kernels at their own draws.
 """
 
 from collections.abc import Mapping
@@ -18,23 +18,18 @@ import numpy as np
 
 from difsim import safe
 from difsim.saving.checkpoint import Checkpoint
-from difsim.saving.marks import digest
 from experiments.agilkia.files import DataSet, list_alternatives, read_lander, read_observations
 from experiments.agilkia.grains_draws import StoredDraws
 from experiments.agilkia.scenario import Experiment, problem
 from inversion import Problem
 from inversion.cube import Cube
-from inversion.draws import Draws, resample_draws, smallest_size
-from inversion.kernels import Mixture
+from inversion.draws import resample_draws
 from inversion.particles import Particles
-from inversion.placing import place_best
 from inversion.posterior import Posterior
-from inversion.prior_runs import PriorRuns
 from inversion.programs import map_in_threads
+from inversion.progress import Bar
 from inversion.reporting import build_posterior
-from inversion.sweeps import Piece, load_or_compute
-from inversion.tails import K_HAT, evidence_of, pareto_smoothed
-from inversion.weighted import WeightedDraws
+from inversion.search import Search
 
 PRIOR = 0.2  # share of draws from the prior, which reach where the first posterior has none
 TIMES = np.arange(0.0, 2.0, 0.005)  # s, of the peak force; as the report's
@@ -42,18 +37,18 @@ TIMES = np.arange(0.0, 2.0, 0.005)  # s, of the peak force; as the report's
 
 @dataclass(frozen=True)
 class Sizes:
-    """Kernels; draws of a generation; the most generations of a row; independent draws that end a row, and that it
-    needs for a number; draws whose peak force is simulated."""
+    """Kernels; simulations of a generation, and the most of a row; independent draws that end a row, and that it needs
+    for a number; draws whose peak force is simulated."""
 
     kernels: int
     generation: int
-    generations: int
+    simulations: int
     enough: int
     least: int
     peaks: int
 
 
-USUAL, QUICK = Sizes(400, 500, 4, 100, 30, 64), Sizes(100, 60, 2, 30, 2, 6)
+USUAL, QUICK = Sizes(400, 500, 4000, 100, 30, 64), Sizes(100, 60, 120, 30, 2, 6)
 
 
 @dataclass(frozen=True)
@@ -104,8 +99,7 @@ def list_cases(lander: Path, observations: Path) -> list[Case]:
 class Sampler:
     """Draws the posteriors of cases, all from the `first` draws.
 
-    **Arguments:** `first`; `sizes`; `seed`; `folder` of simulations, which cases that differ in their data's errors
-    alone share; `executor`.
+    **Arguments:** `first`; `sizes`; `seed`; `folder` of finished generations; `executor`.
     """
 
     first: StoredDraws
@@ -116,40 +110,23 @@ class Sampler:
 
     def sample(self, case: Case) -> Posterior:
         """The posterior of a case."""
-        kept = Checkpoint(self.folder, (case.lander, case.data.initial, case.data.lander))
+        kept = Checkpoint(self.folder, (case.lander, case.data, self.first, self.sizes, self.seed))
         return self.draw(problem(case.lander, case.data), kept)
 
-    def draw(self, inverse: Problem, kept: Checkpoint) -> Posterior:
-        """A posterior that is worth `enough` independent draws, or what its generations give.
+    def draw(self, inverse: Problem, kept: Checkpoint | None) -> Posterior:
+        """A posterior that is worth `enough` independent draws, or what its simulations give.
 
-        **Arguments:** `inverse`, whose unknowns are among those of the `first` draws; `kept`, simulations.
+        **Arguments:** `inverse`, whose unknowns are among those of the `first` draws; `kept`, generations.
         """
         cube, sizes = Cube(inverse, executor=self.executor), self.sizes
-        first = self._transfer(cube)
-        k, rng = cube.active.size, np.random.default_rng(self.seed)
-        # Two halves: the kernels that one is drawn from are placed at the draws of the other, and are independent.
-        halves = WeightedDraws(k), WeightedDraws(k)
-        placed = [place_best(cube, first, PRIOR, first)] * 2
-        for _ in range(sizes.generations):
-            for half, kernels in zip(halves, placed, strict=True):
-                half.change(Mixture(kernels))
-                u = half.density.sample(rng, sizes.generation // 2)
-                half.add(u, _log_likelihood(cube, u, kept))
-            log_ratio = np.concatenate([half.log_ratio for half in halves])
-            log_weights, k_hat = pareto_smoothed(log_ratio)
-            u, weights = np.concatenate([half.u for half in halves])[None], np.exp(log_weights)[None]
-            size = smallest_size(cube, u, weights, np.arange(weights.size))
-            if size >= sizes.enough and k_hat <= K_HAT:
-                break
-            draws = [Particles(half.u, half.log_likelihood, half.log_ratio) for half in halves]
-            if min(part.size for part in draws) > k:  # fewer have no covariance: draw on as before
-                placed = [place_best(cube, draws[1 - i], PRIOR, draws[i]) for i in range(2)]
-        evidence, error = evidence_of(log_ratio)
-        values = np.concatenate([half.log_likelihood for half in halves])[None]
-        prior = np.random.default_rng(self.seed).random((values.size, k))
-        rows = np.arange(values.size)
-        found = Draws(u, values, weights, rows, prior, evidence, error, k_hat, "importance sampling")
-        return build_posterior(inverse, cube, found)
+        first, seed = self._transfer(cube), [self.seed]
+        with Bar("", sizes.enough, False) as bar:
+            search = Search(cube, sizes.generation, PRIOR, seed, sizes.enough, sizes.simulations, kept, bar)
+            # The first draws are of another posterior: as soon as there are some of this one, they count little.
+            search.begin(first, float(cube.active.size), -np.inf)
+            search.run()
+        prior = np.random.default_rng(self.seed).random((len(search.u), cube.active.size))
+        return build_posterior(inverse, cube, search.result(prior))
 
     def _transfer(self, cube: Cube) -> Particles:
         """Draws of the first posterior as points of another prior; those that it excludes are left out."""
@@ -172,18 +149,6 @@ class Sampler:
         known = posterior.problem.predict
         cases = [{name: jnp.asarray(of[i]) for name, of in drawn.items()} for i in range(self.sizes.peaks)]
         return np.asarray(map_in_threads(lambda p: float(_greatest_force(known, p)), cases))
-
-
-def _log_likelihood(cube: Cube, u: np.ndarray, kept: Checkpoint) -> np.ndarray:
-    """The log-likelihoods at points, by simulations that are kept for all data of one lander."""
-
-    def simulate() -> Piece:
-        seen = cube.simulations(u)
-        return {"statuses": seen.status} | {f"of-{name}": values for name, values in seen.predictions.items()}
-
-    found = load_or_compute(kept, f"draws-{digest(u)[:24]}", simulate)
-    predictions = {name.removeprefix("of-"): values for name, values in found.items() if name != "statuses"}
-    return PriorRuns(u, predictions, found["statuses"]).log_likelihood(cube)
 
 
 @eqx.filter_jit
