@@ -136,8 +136,9 @@ class Experiment(eqx.Module):
         status = jnp.where(solution.values_are_valid, int(Status.OK), solution.status)
         if self.world is None:
             return self.observe(model, solution), status
-        # The real rebound is the law's with the law's error, and all that is read of it is read of the sum.
-        last = solution.states.body.velocity[-1] + p.get("rebound_error", jnp.zeros(3))
+        # All that is read of the rebound is read of the real one, which the law misses by its error.
+        law = solution.states.body.velocity[-1]
+        last = p.get("rebound", law)
         velocity = solution.states.body.velocity.at[-1].set(last)
         solution = eqx.tree_at(lambda s: s.states.body.velocity, solution, velocity)
         # The bounce goes on from where the body is at the last time, above the world's own ground at the site. One
@@ -146,7 +147,7 @@ class Experiment(eqx.Module):
         start = site + self.frame.comet_direction(solution.states.body.position[-1])
         contact = next_contact(self.frame.comet_velocity(last), *self.world, position=start)
         contact = jax.tree.map(lambda x: jnp.where(contact.ok, x, jnp.nan), contact)
-        return self.observe(model, solution, contact, site), status
+        return self.observe(model, solution, contact, site) | {"law_error": law - last}, status
 
     def observe(
         self, model: Touchdown, solution: Solution, contact: Contact | None = None, site: Vec3 | None = None

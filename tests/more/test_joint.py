@@ -63,11 +63,21 @@ def test_the_touchdown_of_both_data_sets_is_one():
 
 def test_each_case_fits_its_part_of_the_data(both):
     of = {case: set(both.problem(case).data.names) for case in joint.CASES}
-    assert of[joint.TOUCHDOWN] == of[joint.TOUCHDOWN_ERROR] and not of[joint.TOUCHDOWN] & of[joint.CONTACT]
+    assert of[joint.TOUCHDOWN] | {"law_error"} == of[joint.TOUCHDOWN_ERROR] and not of[joint.TOUCHDOWN] & of[joint.CONTACT]
     assert of[joint.TOUCHDOWN] | of[joint.CONTACT] == of[joint.JOINT] == set(both.whole.data.names)
     assert all(name.startswith("second_contact_") for name in of[joint.CONTACT])
     assert both.problem(joint.JOINT_ERROR).size == both.problem(joint.JOINT).size + 4
     assert both.problem(joint.JOINT).names == both.whole.names
+
+
+def test_the_size_of_the_law_error_has_its_own_evidence(both):
+    """Its density is normal: an error of 0.1 m/s has the highest at a size of 0.1 / sqrt(3) m/s for each component."""
+    error = joint.LAW_ERROR
+    misfit = lambda size: error.compare(jnp.array([0.1, 0.0, 0.0]), {"error_size": size}).misfit  # noqa: E731
+    for size in (0.01, 0.1):
+        expected = -2.0 * norm.logpdf([0.1, 0.0, 0.0], scale=size).sum() - 3 * np.log(2 * np.pi)
+        assert misfit(jnp.asarray(size)) == pytest.approx(expected)
+    assert np.prod(joint.REBOUND.upper - joint.REBOUND.lower) == 1.0
 
 
 def test_a_data_set_without_a_contact_is_refused(both):
@@ -80,17 +90,19 @@ def test_the_analogue_is_refused(tmp_path):
         Agilkia(stage="joint", out=tmp_path).run()
 
 
-def test_the_error_of_the_law_moves_rebound_and_contact(both):
-    """The contact is that of the flight with the sum of both velocities; without an error it is the truth's own."""
+def test_the_contact_follows_from_the_real_rebound(both):
+    """It is that of the flight with the real rebound, and the law's error is what the law's own lacks."""
     known = both.whole.predict
     p = {k: jnp.asarray(v) for k, v in OPTIMUM.items()}
-    with_error = jax.jit(lambda size: joint.WithError(known)(
-        p | {"error_size": size, "error_direction": jnp.array([0.0, 0.0, 2.0])}
-    ))  # fmt: skip
-    (plain, status), (moved, _), (lost, lost_status) = with_error(0.0), with_error(0.01), with_error(1.0)
+    plain, status = jax.jit(lambda p: known(p))(p)
+    law = known.frame.velocity(plain["rebound_velocity"])
+    with_rebound = jax.jit(lambda more: known(p | {"rebound": law + jnp.array([0.0, 0.0, 1.0]) * more}))
+    (moved, _), (lost, lost_status) = with_rebound(0.02), with_rebound(2.0)
     assert status == Status.OK == lost_status and np.isnan(lost["second_contact_time"])
     up = np.asarray(known.frame.comet_velocity(jnp.array([0.0, 0.0, 0.02])))
     np.testing.assert_allclose(moved["rebound_velocity"] - plain["rebound_velocity"], up, atol=1e-12)
+    np.testing.assert_allclose(moved["law_error"], [0.0, 0.0, -0.02], atol=1e-12)
+    assert not plain["law_error"].any()
     assert np.isfinite(lost["ground_energy"]), "a touchdown after which nothing comes down is one all the same"
     _, last = known.follow(p, jnp.array([0.0, float(known.horizon)]))
     start = project_to_surface(known.world[1], known.frame.origin)
