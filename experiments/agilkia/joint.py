@@ -1,9 +1,9 @@
 """`difsim agilkia --stage joint`: touchdown and next contact in one posterior, each alone, and with the law's error.
 
 The flight to the next contact is part of each simulation. What one posterior has not seen is predicted by its draws.
-The error of the law is the difference between its rebound and the real one, which is three more unknowns: the contact
-follows from the real rebound alone, whatever the ground is. The standard deviation of the difference is an unknown
-too, with a prior over two decades.
+The error of the law is the velocity by which its rebound differs from the real one. Its standard deviation is an
+unknown with a prior over two decades. Where the contact is fitted, the real rebound is the other unknown: the contact
+follows from it alone, whatever the ground is. Where it is not, the error in standard deviations is.
 """
 
 from collections.abc import Mapping
@@ -13,15 +13,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 import xarray as xr
+from jaxtyping import Array
 
 from experiments.agilkia.catalogue import FLIGHT
 from experiments.agilkia.predictive import flatten, score
+from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.solve import order_parameters
 from experiments.variables import describe
-from inversion import Bounded, Checkpoint, Importance, Log, Observation, Observations, Problem, Tempered, sample
+from inversion import (
+    Bounded,
+    Checkpoint,
+    Gaussian,
+    Importance,
+    Log,
+    Observation,
+    Observations,
+    Problem,
+    Tempered,
+    sample,
+)
 from inversion.cube import Cube
 from inversion.draws import resample_draws, weighted_quantile
 from inversion.noise import Normal
@@ -30,19 +44,21 @@ from inversion.prior_runs import PriorRuns
 
 # m/s. The lower end moves the contact by less than its sigma (1e4 s per m/s), the upper one is the rebound itself.
 ERROR_SIZE = Log(0.003, 0.3, unit="m/s")
-# m/s in the surface frame, wider than the published speed lets it be. The volume is 1: so is the density.
-REBOUND = Bounded(-0.5, 0.5, unit="m/s", shape=3)
+# By what the law's error is unknown: in standard deviations, or by the real rebound, m/s in the surface frame. The box
+# is wider than the published speed lets it be, and its volume is 1, as is then its density.
+SCALED = {"error_size": ERROR_SIZE, "error_direction": Gaussian(0.0, 1.0, unit="1", shape=3)}
+REAL = {"error_size": ERROR_SIZE, "rebound": Bounded(-0.5, 0.5, unit="m/s", shape=3)}
 LAW_ERROR = Observation(np.zeros(3), 1.0, unit="m/s", noise=Normal("error_size"))
 HEADLINES = ("thickness", "grain_diameter", "friction", "grain_modulus", "scenario")
 TOUCHDOWN, CONTACT, JOINT = "touchdown alone", "next contact alone", "joint"
 TOUCHDOWN_ERROR, JOINT_ERROR = "touchdown alone, law's error", "joint, law's error"
-# Which data each posterior fits, and whether it has the law's error.
+# Which data each posterior fits, and its unknowns of the law's error.
 CASES = {
-    TOUCHDOWN: ((TOUCHDOWN,), False),
-    CONTACT: ((CONTACT,), False),
-    JOINT: ((TOUCHDOWN, CONTACT), False),
-    TOUCHDOWN_ERROR: ((TOUCHDOWN,), True),
-    JOINT_ERROR: ((TOUCHDOWN, CONTACT), True),
+    TOUCHDOWN: ((TOUCHDOWN,), {}),
+    CONTACT: ((CONTACT,), {}),
+    JOINT: ((TOUCHDOWN, CONTACT), {}),
+    TOUCHDOWN_ERROR: ((TOUCHDOWN,), SCALED),
+    JOINT_ERROR: ((TOUCHDOWN, CONTACT), REAL),
 }
 
 
@@ -60,6 +76,15 @@ class Sizes:
 
 
 USUAL, QUICK = Sizes(8000, 1600, 1000, 200, 40_000, 400), Sizes(600, 128, 200, 10, 300, 60)
+
+
+class WithError(eqx.Module):
+    """The touchdown whose rebound is off by `error_size` m/s times `error_direction` [3], in the surface frame."""
+
+    known: Experiment
+
+    def __call__(self, p: Mapping[str, Array]) -> tuple[dict[str, Array], Array]:
+        return self.known(dict(p) | {"rebound_error": p["error_size"] * p["error_direction"]})
 
 
 @dataclass(frozen=True)
@@ -91,13 +116,12 @@ class Joint:
 
     def problem(self, case: str) -> Problem:
         """The problem of one of the `CASES`."""
-        fitted, has_error = CASES[case]
-        data = Observations({name: each for part in fitted for name, each in self.parts[part].items()})
-        free = order_parameters(self.whole)
-        if has_error:
-            free |= {"error_size": ERROR_SIZE, "rebound": REBOUND}
-            data = Observations({name: data[name] for name in data.names} | {"law_error": LAW_ERROR})
-        return Problem(free, self.whole.predict, data)
+        fitted, error = CASES[case]
+        data = {name: each for part in fitted for name, each in self.parts[part].items()}
+        known = WithError(self.whole.predict) if error is SCALED else self.whole.predict
+        if error is REAL:
+            data |= {"law_error": LAW_ERROR}
+        return Problem(order_parameters(self.whole) | error, known, Observations(data))
 
     def sample(
         self, folder: Path, made_of: Any, progress: bool, executor: Executor | None = None
@@ -107,20 +131,15 @@ class Joint:
         **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `progress`; `executor`.
         """
         sizes, found, starts = self.sizes, {}, {}
-        drawn = (
-            sizes.prior,
-            sizes.particles,
-            sizes.generation,
-        )  # a larger limit goes on with the draws of a smaller
-        for i, (case, (_, has_error)) in enumerate(CASES.items()):
+        # Without the limit: a larger one goes on with the draws of a smaller one.
+        drawn = sizes.prior, sizes.particles, sizes.generation
+        for i, (case, (_, error)) in enumerate(CASES.items()):
             kept = Checkpoint(folder, (made_of, self.seed, drawn, case))
             key = jax.random.PRNGKey(self.seed + i)
-            if has_error not in starts:
+            if (model := tuple(error)) not in starts:
                 # By the touchdown's data: one that never comes down again is no failure of the touchdown.
-                starts[has_error] = PriorRuns.simulate(
-                    self.problem(case), key, sizes.prior, kept, progress, executor
-                )
-            method = Importance(Tempered(sizes.particles, start=starts[has_error]), sizes.generation)
+                starts[model] = PriorRuns.simulate(self.problem(case), key, sizes.prior, kept, progress, executor)
+            method = Importance(Tempered(sizes.particles, start=starts[model]), sizes.generation)
             found[case] = sample(
                 self.problem(case), key=key, method=method, effective_size=sizes.effective, limit=sizes.limit,
                 checkpoint=kept, progress=progress, executor=executor,
@@ -138,7 +157,7 @@ class Joint:
 
 def evidence(found: Mapping[str, Posterior], case: str) -> float:
     """The log evidence of a case; that of a sample leaves the factor of the law error's normal density out."""
-    return found[case].log_evidence - (1.5 * np.log(2 * np.pi) if CASES[case][1] else 0.0)
+    return found[case].log_evidence - (1.5 * np.log(2 * np.pi) if CASES[case][1] is REAL else 0.0)
 
 
 def compare(
@@ -151,8 +170,8 @@ def compare(
     **Arguments:** `joint`; `found`, posteriors, and `seen`, predictions, by case. **Returns:** a row for each case.
     """
     table = {}
-    for case, (fitted, has_error) in CASES.items():
-        whole = JOINT_ERROR if has_error else JOINT
+    for case, (fitted, error) in CASES.items():
+        whole = JOINT_ERROR if error else JOINT
         one, both = found[case], found[whole]
         p_value = {
             part: score(*flatten(Observations(of), seen[case]), seed=joint.seed).p_value

@@ -138,7 +138,7 @@ class Experiment(eqx.Module):
             return self.observe(model, solution), status
         # All that is read of the rebound is read of the real one, which the law misses by its error.
         law = solution.states.body.velocity[-1]
-        last = p.get("rebound", law)
+        last = p["rebound"] if "rebound" in p else law + p.get("rebound_error", jnp.zeros(3))
         velocity = solution.states.body.velocity.at[-1].set(last)
         solution = eqx.tree_at(lambda s: s.states.body.velocity, solution, velocity)
         # The bounce goes on from where the body is at the last time, above the world's own ground at the site. One
