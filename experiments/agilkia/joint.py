@@ -1,271 +1,175 @@
-"""`difsim agilkia --stage joint`: touchdown and next contact in one posterior, each alone, and with the law's error.
+"""`difsim agilkia --stage joint`: the touchdown and its next contact together, joined at the rebound.
 
-The flight to the next contact is part of each simulation. What one posterior has not seen is predicted by its draws.
-The error of the law is the velocity by which its rebound differs from the real one. Its standard deviation is an
-unknown with a prior over two decades. Where the contact is fitted, the real rebound is the other unknown: the contact
-follows from it alone, whatever the ground is. Where it is not, the error in standard deviations is.
+The ground and the next contact have to do with each other by the rebound alone. So the ground is sampled by the data of
+the touchdown, whose simulations give the law's rebound, and the real rebound by the flights that lead from it to the
+contact. The error of the law is the difference of the two velocities. Without one they are equal, and the ground is
+sampled by what is read of the rebound too. `joint_cases` puts the draws together.
 """
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
-import xarray as xr
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
+from difsim.body import RigidState
+from difsim.declarations import quantity
+from difsim.typing import Vec3
 from experiments.agilkia.catalogue import FLIGHT
-from experiments.agilkia.predictive import flatten, score
-from experiments.agilkia.scenario import Experiment
+from experiments.agilkia.scenario import Experiment, Run
 from experiments.agilkia.solve import order_parameters
-from experiments.variables import describe
-from inversion import (
-    Bounded,
-    Checkpoint,
-    Gaussian,
-    Importance,
-    Log,
-    Observation,
-    Observations,
-    Problem,
-    Tempered,
-    sample,
-)
-from inversion.cube import Cube
-from inversion.draws import resample_draws, weighted_quantile
-from inversion.noise import Normal
+from inversion import Bounded, Checkpoint, Importance, Observations, Problem, Tempered, sample
 from inversion.posterior import Posterior
-from inversion.prior_runs import PriorRuns
 
-# m/s. The lower end moves the contact by less than its sigma (1e4 s per m/s), the upper one is the rebound itself.
-ERROR_SIZE = Log(0.003, 0.3, unit="m/s")
-# By what the law's error is unknown: in standard deviations, or by the real rebound, m/s in the surface frame. The box
-# is wider than the published speed lets it be, and its volume is 1, as is then its density.
-SCALED = {"error_size": ERROR_SIZE, "error_direction": Gaussian(0.0, 1.0, unit="1", shape=3)}
-REAL = {"error_size": ERROR_SIZE, "rebound": Bounded(-0.5, 0.5, unit="m/s", shape=3)}
-LAW_ERROR = Observation(np.zeros(3), 1.0, unit="m/s", noise=Normal("error_size"))
-HEADLINES = ("thickness", "grain_diameter", "friction", "grain_modulus", "scenario")
-TOUCHDOWN, CONTACT, JOINT = "touchdown alone", "next contact alone", "joint"
-TOUCHDOWN_ERROR, JOINT_ERROR = "touchdown alone, law's error", "joint, law's error"
-# Which data each posterior fits, and its unknowns of the law's error.
-CASES = {
-    TOUCHDOWN: ((TOUCHDOWN,), {}),
-    CONTACT: ((CONTACT,), {}),
-    JOINT: ((TOUCHDOWN, CONTACT), {}),
-    TOUCHDOWN_ERROR: ((TOUCHDOWN,), SCALED),
-    JOINT_ERROR: ((TOUCHDOWN, CONTACT), REAL),
-}
+REBOUND = ("rebound_speed", "rebound_velocity")  # data that are read of the real rebound
+BOX = Bounded(-0.5, 0.5, unit="m/s", shape=3)  # its volume is 1 (m/s)³: so is the density of its prior
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Simulations of draws of the prior, particles, draws of the first kernels, effective draws of a posterior, the
-    most simulations of one, and draws that predict."""
+class Effort:
+    """Independent draws and the most simulations of each posterior; particles of the ground's, and of the
+    rebound's, which starts in a box of which the contact leaves little; resampled draws, and those that are paired."""
 
-    prior: int
-    particles: int
-    generation: int
     effective: int
     limit: int
-    predict: int
+    ground_particles: int
+    flight_particles: int
+    draws: int
+    pairs: int
 
 
-USUAL, QUICK = Sizes(8000, 1600, 1000, 200, 40_000, 400), Sizes(600, 128, 200, 10, 300, 60)
+USUAL, QUICK = Effort(500, 60_000, 1600, 6400, 2000, 1000), Effort(20, 1500, 320, 320, 60, 60)
 
 
-class WithError(eqx.Module):
-    """The touchdown whose rebound is off by `error_size` m/s times `error_direction` [3], in the surface frame."""
+class Flight(eqx.Module):
+    """The flight from the real rebound to the next contact, and what is read of both."""
 
     known: Experiment
+    position: Vec3 = quantity("m", "place of the body at the end of the touchdown, in the surface frame")
 
     def __call__(self, p: Mapping[str, Array]) -> tuple[dict[str, Array], Array]:
-        return self.known(dict(p) | {"rebound_error": p["error_size"] * p["error_direction"]})
+        known, velocity = self.known, p["rebound"]
+        contact, site = known.fly(self.position, velocity)
+        body = RigidState(self.position, velocity, (1.0, 0.0, 0.0, 0.0), jnp.zeros(3))
+        run = Run(known, None, None, None, Last(body), {}, {}, contact, site)
+        rows = (row for row in known.catalogue.observables if row.needs == FLIGHT or row.name in REBOUND)
+        return {row.name: row.read(run) for row in rows}, jnp.asarray(True)
+
+
+class Last(NamedTuple):
+    """The state at the end of a touchdown, as far as a flight goes on from it."""
+
+    body: RigidState
+
+
+class Ground(NamedTuple):
+    """A posterior of the ground and equally weighted draws of it [n]: unknowns and observables by name, and the law's
+    rebounds [n, 3] m/s."""
+
+    posterior: Posterior
+    unknowns: dict[str, np.ndarray]
+    observed: dict[str, np.ndarray]
+    rebounds: Float[np.ndarray, "n 3"]
+
+
+class Sampled(NamedTuple):
+    """The ground by all data of the touchdown (`exact`), the ground by those that are not read of the rebound
+    (`free`), and the real rebound."""
+
+    exact: Ground
+    free: Ground
+    flight: Posterior
 
 
 @dataclass(frozen=True)
 class Joint:
-    """The posteriors of `CASES` of one data set that has a touchdown and a next contact.
+    """The posteriors of one data set that has a touchdown and a next contact.
 
-    **Arguments:** `whole`, the problem of all data, with a world; `sizes`; `seed`.
+    **Arguments:** `whole`, the problem of all data, with a world; `effort`; `seed`.
     **Raises:** ValueError where the data set lacks one of the two.
     """
 
     whole: Problem
-    sizes: Sizes
+    effort: Effort
     seed: int = 0
 
     def __post_init__(self):
-        if not all(self.parts.values()):
+        needs = [self.whole.predict.catalogue.observable(name).needs for name in self.whole.data.names]
+        if FLIGHT not in needs or not self.touchdown.names:
             raise ValueError(
                 "--stage joint needs a touchdown and its next contact: a data set with both, such as --data bounce"
             )
 
     @cached_property
-    def parts(self) -> dict[str, dict[str, Any]]:
-        """The observations of the touchdown and of the next contact."""
-        needs = {name: self.whole.predict.catalogue.observable(name).needs for name in self.whole.data.names}
-        return {
-            part: {k: self.whole.data[k] for k, need in needs.items() if (need == FLIGHT) == (part == CONTACT)}
-            for part in (TOUCHDOWN, CONTACT)
-        }
+    def touchdown(self) -> Observations:
+        """The data of the touchdown that are not read of the rebound's velocity."""
+        return Observations({k: self.whole.data[k] for k in self.whole.data.names if k not in self.flown.names})
 
-    def problem(self, case: str) -> Problem:
-        """The problem of one of the `CASES`."""
-        fitted, error = CASES[case]
-        data = {name: each for part in fitted for name, each in self.parts[part].items()}
-        known = WithError(self.whole.predict) if error is SCALED else self.whole.predict
-        if error is REAL:
-            data |= {"law_error": LAW_ERROR}
-        return Problem(order_parameters(self.whole) | error, known, Observations(data))
+    @cached_property
+    def flown(self) -> Observations:
+        """The data of the rebound's velocity and of the next contact."""
+        rows = {k: self.whole.predict.catalogue.observable(k) for k in self.whole.data.names}
+        return Observations(
+            {k: self.whole.data[k] for k, row in rows.items() if row.needs == FLIGHT or k in REBOUND}
+        )
 
-    def sample(
-        self, folder: Path, made_of: Any, progress: bool, executor: Executor | None = None
-    ) -> dict[str, Posterior]:
-        """The posteriors by case. Those of one model start from the same simulations of draws of its prior.
+    @property
+    def contact(self) -> dict[str, Any]:
+        """The data of the next contact."""
+        return {k: self.flown[k] for k in self.flown.names if k not in REBOUND}
 
-        **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `progress`; `executor`.
-        """
-        sizes, found, starts = self.sizes, {}, {}
-        # Without the limit: a larger one goes on with the draws of a smaller one.
-        drawn = sizes.prior, sizes.particles, sizes.generation
-        for i, (case, (_, error)) in enumerate(CASES.items()):
-            kept = Checkpoint(folder, (made_of, self.seed, drawn, case))
-            key = jax.random.PRNGKey(self.seed + i)
-            if (model := tuple(error)) not in starts:
-                # By the touchdown's data: one that never comes down again is no failure of the touchdown.
-                starts[model] = PriorRuns.simulate(self.problem(case), key, sizes.prior, kept, progress, executor)
-            method = Importance(Tempered(sizes.particles, start=starts[model]), sizes.generation)
-            found[case] = sample(
-                self.problem(case), key=key, method=method, effective_size=sizes.effective, limit=sizes.limit,
-                checkpoint=kept, progress=progress, executor=executor,
-            )  # fmt: skip
-        return found
+    @property
+    def rebound(self) -> dict[str, Any]:
+        """The data of the rebound's velocity, which may be none."""
+        return {k: self.flown[k] for k in self.flown.names if k in REBOUND}
 
-    def predict(self, posterior: Posterior) -> dict[str, np.ndarray]:
-        """The observables [draws, ...] by different draws of a posterior, and `weights` [draws] with a sum of 1."""
-        drawn = resample_draws(jax.random.PRNGKey(self.seed), posterior.weights, self.sizes.predict)
-        rows, counts = np.unique(drawn, return_counts=True)
-        u = posterior.sampled.u.reshape(-1, posterior.sampled.u.shape[-1])[rows]
-        found = Cube(posterior.problem).simulations(u).predictions
-        return {k: np.asarray(v) for k, v in found.items()} | {"weights": counts / counts.sum()}
+    def problem_of_ground(self, data: Observations) -> Problem:
+        """All unknowns of the ground by data of the touchdown."""
+        return Problem(order_parameters(self.whole), replace(self.whole.predict, world=None), data)
 
+    def problem_of_flight(self, position: Vec3) -> Problem:
+        """The real rebound by what is read of it and by the next contact."""
+        return Problem({"rebound": BOX}, Flight(self.whole.predict, position), self.flown)
 
-def evidence(found: Mapping[str, Posterior], case: str) -> float:
-    """The log evidence of a case; that of a sample leaves the factor of the law error's normal density out."""
-    return found[case].log_evidence - (1.5 * np.log(2 * np.pi) if CASES[case][1] is REAL else 0.0)
+    def sample(self, folder: Path, made_of: Any, progress: bool, executor: Executor | None = None) -> Sampled:
+        """All posteriors. **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `progress`;
+        `executor`."""
+        both = Observations({k: self.touchdown[k] for k in self.touchdown.names} | self.rebound)
+        kept = {part: Checkpoint(folder, (made_of, self.seed, self.effort, part)) for part in Sampled._fields}
+        draw = partial(self._sample, progress=progress, executor=executor)
+        grounds, ends = [], []
+        for part, data in (("exact", both), ("free", self.touchdown)):
+            posterior = draw(self.problem_of_ground(data), self.effort.ground_particles, kept[part])
+            ground, positions = self._land(posterior, progress)
+            grounds.append(ground)
+            ends.append(positions.mean(axis=0))
+        # Where a flight begins differs by metres among draws, which the contact does not notice.
+        flight = self.problem_of_flight(jnp.asarray(ends[1]))
+        return Sampled(*grounds, draw(flight, self.effort.flight_particles, kept["flight"]))
 
+    @property
+    def key(self) -> Array:
+        return jax.random.PRNGKey(self.seed)
 
-def compare(
-    joint: Joint, found: Mapping[str, Posterior], seen: Mapping[str, Mapping]
-) -> dict[str, dict[str, Any]]:
-    """The first table: evidence of each case, and how well it predicts what it has not seen.
+    def _sample(self, problem: Problem, particles: int, kept: Checkpoint, **settings: Any) -> Posterior:
+        sizes = {"effective_size": self.effort.effective, "limit": self.effort.limit, "checkpoint": kept}
+        return sample(problem, key=self.key, method=Importance(Tempered(particles)), **sizes, **settings)
 
-    The log score of what is held out is the evidence of all data less that of what was fitted, by the same model.
+    def _land(self, posterior: Posterior, progress: bool) -> tuple[Ground, Float[np.ndarray, "n 3"]]:
+        """Equally weighted draws with a touchdown of each, and where these end, m."""
+        known, count = posterior.problem.predict, self.effort.draws
 
-    **Arguments:** `joint`; `found`, posteriors, and `seen`, predictions, by case. **Returns:** a row for each case.
-    """
-    table = {}
-    for case, (fitted, error) in CASES.items():
-        whole = JOINT_ERROR if error else JOINT
-        one, both = found[case], found[whole]
-        p_value = {
-            part: score(*flatten(Observations(of), seen[case]), seed=joint.seed).p_value
-            for part, of in joint.parts.items()
-        }
-        is_held_out = len(fitted) == 1
-        table[case] = {
-            "log_evidence": evidence(found, case),
-            "log_evidence_error": one.log_evidence_error,
-            "log_score_of_held_out": evidence(found, whole) - evidence(found, case) if is_held_out else None,
-            "log_score_error": float(np.hypot(both.log_evidence_error, one.log_evidence_error))
-            if is_held_out
-            else None,
-            "p_touchdown": p_value[TOUCHDOWN],
-            "p_contact": p_value[CONTACT],
-            "contact_in_95": p_value[CONTACT] > 0.05,
-            "contact_was_fitted": CONTACT in fitted,
-            "p_fitted": one.p_value,
-            "is_good": one.fault is None,
-        }
-    return table
+        def land(p):
+            model, solution = known.follow(p, known.times)
+            last = solution.states.body
+            return known.observe(model, solution), last.velocity[-1], last.position[-1]
 
-
-def headlines(posterior: Posterior) -> dict[str, Any]:
-    """Medians with 95 % of the headline quantities, and probabilities of choices; None for a sample with a fault."""
-    row, is_good = {}, posterior.fault is None
-    for name in (name for name in HEADLINES if name in posterior.draws):
-        if name in posterior.probabilities:
-            labels = posterior.problem.parameters[name].labels
-            each = zip(labels, posterior.probabilities[name].values(), strict=True)
-            row |= {f"{name}_{label}": probability if is_good else None for label, (probability, _) in each}
-        else:
-            row[f"{name}_m"] = float(posterior.quantile(name, 0.5)) if is_good else None
-            row[f"{name}_95"] = list(posterior.interval(name)) if is_good else None
-    return row
-
-
-def list_leaves(posterior: Posterior, count: int = 6) -> list[dict[str, Any]]:
-    """The most probable combinations of discrete values: labels, probability and lowest misfit of any draw."""
-    rows = []
-    for leaf in posterior.leaves[:count]:
-        here = np.all([np.isclose(posterior.draws[k], v) for k, v in leaf.assignment.items()], axis=0)
-        labels = {k: posterior.problem.parameters[k].label_of(v) for k, v in leaf.assignment.items()}
-        lowest = float(-2.0 * posterior.log_likelihood[here].max()) if here.any() else None
-        rows.append(labels | {"probability": leaf.probability, "lowest_misfit": lowest})
-    return rows
-
-
-def describe_error(found: Mapping[str, Posterior], seen: Mapping[str, Mapping]) -> dict[str, Any]:
-    """The law's error: quantiles of its size and of its length, m/s, and what the evidence says for it."""
-    posterior, shares = found[JOINT_ERROR], (0.025, 0.16, 0.5, 0.84, 0.975)
-    vector, weights = -seen[JOINT_ERROR]["law_error"], seen[JOINT_ERROR]["weights"]
-    return {
-        "size_m_per_s": posterior.quantile("error_size", shares).tolist(),
-        "length_m_per_s": weighted_quantile(np.linalg.norm(vector, axis=1), weights, shares).tolist(),
-        "mean_m_per_s": (weights @ vector).tolist(),
-        "log_bayes_factor": evidence(found, JOINT_ERROR) - evidence(found, JOINT),
-        "log_bayes_factor_error": float(np.hypot(posterior.log_evidence_error, found[JOINT].log_evidence_error)),
-        "prior_m_per_s": [float(ERROR_SIZE.lower), float(ERROR_SIZE.upper)],
-        "is_good": posterior.fault is None,
-    }
-
-
-def summarise(joint: Joint, found: Mapping[str, Posterior], seen: Mapping[str, Mapping]) -> dict[str, Any]:
-    """The content of joint.json but for the conflicts of published numbers."""
-    return {
-        "comparison": compare(joint, found, seen),
-        "headlines": {case: headlines(posterior) for case, posterior in found.items()},
-        "explains_both": found[JOINT].explains_data,
-        "p_value": found[JOINT].p_value,
-        "leaves": list_leaves(found[JOINT]),
-        "error": describe_error(found, seen),
-        "quality": {
-            case: {
-                "verdict": posterior.verdict,
-                "simulations": posterior.calls.forward,
-                "effective_size": posterior.effective_size,
-                "k_hat": posterior.k_hat,
-            }
-            for case, posterior in found.items()
-        },
-    }
-
-
-def dataset(joint: Joint, seen: Mapping[str, Mapping]) -> xr.Dataset:
-    """The next contacts that each posterior predicts, by equally weighted draws, and the published ones."""
-    repeats = {case: np.rint(of["weights"] * joint.sizes.predict).astype(int) for case, of in seen.items()}
-    units, data = {"second_contact_time": "s", "second_contact_distance": "m"}, joint.whole.data
-    drawn = {
-        name: (("case", "draw"), np.stack([np.repeat(of[name], repeats[case]) for case, of in seen.items()]))
-        for name in units
-    }
-    for part in ("value", "sigma"):
-        numbers = [float(getattr(data[name], part)) for name in units]
-        drawn["observed" if part == "value" else part] = "observable", numbers
-    result = xr.Dataset(drawn, coords={"case": list(seen), "observable": list(units)})
-    return describe(result, units=units | dict.fromkeys(("observed", "sigma"), "s, m"))
+        observed, rebounds, positions = posterior.predict(land, key=self.key, count=count, progress=progress)
+        return Ground(posterior, posterior.resample(self.key, count), observed, rebounds), positions

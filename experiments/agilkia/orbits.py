@@ -129,7 +129,10 @@ def draw_joint(result: xr.Dataset) -> Figure:
     for case, colour in zip(result["case"].values, COLOURS, strict=False):
         time, distance = (result[f"second_contact_{k}"].sel(case=case).values for k in ("time", "distance"))
         known = np.isfinite(time)
-        ax.plot(time[known], distance[known], ".", color=colour, markersize=4, alpha=0.5, label=case)
+        height = 2.0 - np.unique(time).size / time.size  # few different draws above many
+        ax.plot(
+            time[known], distance[known], ".", color=colour, markersize=4, alpha=0.5, label=case, zorder=height
+        )
     (time, distance), (time_sigma, distance_sigma) = result["observed"].values, result["sigma"].values
     ax.errorbar(time, distance, distance_sigma, time_sigma, color=BLACK, capsize=3, zorder=3, label="published")
     ax.set_xlabel("time of the next contact [s after the start]")

@@ -22,6 +22,7 @@ from experiments.agilkia import (
     grains,
     grains_draws,
     joint,
+    joint_report,
     keys,
     orbits,
     pictures,
@@ -69,7 +70,7 @@ class Agilkia(Study):
     draws: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Of grains: touchdowns at that many draws of the posterior in OUT/result.nc, in place of the paper's optimum."""
     stage: Literal["all", "joint", "assumptions", "descent", "pictures", "coverage"] = "all"
-    """"all"; "joint": touchdown and next contact in one posterior, each alone, and with an error of the law, on the
+    """"all"; "joint": the touchdown alone and with its next contact, each without and with an error of the law, on the
     real shape (--data bounce, --shape shap5); "assumptions": how the answer in OUT/result.nc moves with each of the
     [alternatives] of the two files; "descent": the flights alone, from 22 km to the ground and back, and the paper's
     bounce; "pictures": draw them again from OUT/result.nc; "coverage": how often posteriors of synthetic touchdowns
@@ -233,17 +234,17 @@ def _joint(options: Agilkia, out: Path) -> Found:
         )
     lander, data = read_lander(options.lander), read_observations(options.readings)
     world = _world(options, lander["site"])
-    sizes = joint.QUICK if options.quick else joint.USUAL
+    effort = joint.QUICK if options.quick else joint.USUAL
     whole, made_of = _set_up(options, lander, data, world)
-    both = joint.Joint(whole, sizes, options.seed)
+    both = joint.Joint(whole, effort, options.seed)
     found = both.sample(out / "joint.checkpoint", made_of, True, options.executor)
-    seen = {case: both.predict(posterior) for case, posterior in found.items()}
     summary = {"lander": lander["lander"]["name"], "body": lander["site"]["body"], "data_set": data.name}
-    summary |= {"shape": options.shape} | joint.summarise(both, found, seen)
+    table, seen = joint_report.summarise(both, found)
+    summary |= {"shape": options.shape} | table
     if is_agilkia(lander["site"]):
         summary["conflicts"] = bounce.list_conflicts(data.fitted, world)
     summary["assumed"] = worlds.list_assumptions(options.shape)
-    result = joint.dataset(both, seen)
+    result = joint_report.dataset(both, seen)
     return Found(summary, {"joint": result}, {"joint": orbits.draw_joint(result)}, record="joint")
 
 

@@ -128,26 +128,30 @@ class Experiment(eqx.Module):
 
     def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
         """Observables of `p`, in the units of the catalogue, and the status."""
-        model, solution = self.follow(
-            p, jnp.stack([jnp.zeros_like(self.horizon), 0.4 * self.horizon, self.horizon])
-        )
+        model, solution = self.follow(p, self.times)
         # Several contacts may magnify a tangent until it says little. The value stands, and a search refuses a
         # step that does not help: such a run is no failure.
         status = jnp.where(solution.values_are_valid, int(Status.OK), solution.status)
         if self.world is None:
             return self.observe(model, solution), status
-        # All that is read of the rebound is read of the real one, which the law misses by its error.
-        law = solution.states.body.velocity[-1]
-        last = p["rebound"] if "rebound" in p else law + p.get("rebound_error", jnp.zeros(3))
-        velocity = solution.states.body.velocity.at[-1].set(last)
-        solution = eqx.tree_at(lambda s: s.states.body.velocity, solution, velocity)
-        # The bounce goes on from where the body is at the last time, above the world's own ground at the site. One
-        # that does not come down has no next contact, which is no failure of the touchdown.
+        last = solution.states.body
+        return self.observe(model, solution, *self.fly(last.position[-1], last.velocity[-1])), status
+
+    @property
+    def times(self) -> Float[Array, "3"]:
+        """The times that observables are read at, s after the start."""
+        return jnp.stack([jnp.zeros_like(self.horizon), 0.4 * self.horizon, self.horizon])
+
+    def fly(self, position: Vec3, velocity: Vec3) -> tuple[Contact, Vec3]:
+        """The next contact, from a place m and a velocity m/s in the surface frame, and the site that it follows.
+
+        The flight begins above the world's own ground at the site. One that does not come down has no next contact,
+        which is no failure of the touchdown: its numbers are NaN.
+        """
         site = project_to_surface(self.world[1], self.frame.origin)
-        start = site + self.frame.comet_direction(solution.states.body.position[-1])
-        contact = next_contact(self.frame.comet_velocity(last), *self.world, position=start)
-        contact = jax.tree.map(lambda x: jnp.where(contact.ok, x, jnp.nan), contact)
-        return self.observe(model, solution, contact, site) | {"law_error": law - last}, status
+        start = site + self.frame.comet_direction(position)
+        contact = next_contact(self.frame.comet_velocity(velocity), *self.world, position=start)
+        return jax.tree.map(lambda x: jnp.where(contact.ok, x, jnp.nan), contact), site
 
     def observe(
         self, model: Touchdown, solution: Solution, contact: Contact | None = None, site: Vec3 | None = None

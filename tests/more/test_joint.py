@@ -1,6 +1,7 @@
 """Touchdown and next contact in one posterior: the score of what is held out, the problems, the report."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,9 +10,8 @@ import pytest
 from scipy.stats import norm
 
 from difsim import Status
-from experiments.agilkia import joint, worlds
+from experiments.agilkia import joint, joint_cases, worlds
 from experiments.agilkia.baseline import OPTIMUM
-from experiments.agilkia.bounce import next_contact, project_to_surface
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.predictive import Score, flatten, score
 from experiments.agilkia.run import Agilkia
@@ -61,30 +61,17 @@ def test_the_touchdown_of_both_data_sets_is_one():
         assert (bounce.fitted[name].value, bounce.fitted[name].sigma) == (known.value, known.sigma), name
 
 
-def test_each_case_fits_its_part_of_the_data(both):
-    of = {case: set(both.problem(case).data.names) for case in joint.CASES}
-    assert of[joint.TOUCHDOWN] == of[joint.TOUCHDOWN_ERROR] and not of[joint.TOUCHDOWN] & of[joint.CONTACT]
-    assert of[joint.TOUCHDOWN] | of[joint.CONTACT] == of[joint.JOINT] == set(both.whole.data.names)
-    assert all(name.startswith("second_contact_") for name in of[joint.CONTACT])
-    assert of[joint.JOINT] | {"law_error"} == of[joint.JOINT_ERROR]
-    assert both.problem(joint.JOINT_ERROR).size == both.problem(joint.TOUCHDOWN_ERROR).size
-    assert both.problem(joint.JOINT).names == both.whole.names
-
-
-def test_the_size_of_the_law_error_has_its_own_evidence(both):
-    """Its density is normal: an error of 0.1 m/s has the highest at a size of 0.1 / sqrt(3) m/s for each component."""
-    error = joint.LAW_ERROR
-    misfit = lambda size: error.compare(jnp.array([0.1, 0.0, 0.0]), {"error_size": size}).misfit  # noqa: E731
-    for size in (0.01, 0.1):
-        expected = -2.0 * norm.logpdf([0.1, 0.0, 0.0], scale=size).sum() - 3 * np.log(2 * np.pi)
-        assert misfit(jnp.asarray(size)) == pytest.approx(expected)
-    box = joint.REAL["rebound"]
-    assert np.prod(box.upper - box.lower) == 1.0
+def test_each_datum_is_fitted_once(both):
+    contact = {name for name in both.whole.data.names if name.startswith("second_contact_")}
+    assert set(both.flown.names) == contact | {"rebound_speed"} and set(both.contact) == contact
+    assert set(both.touchdown.names) | set(both.flown.names) == set(both.whole.data.names)
+    assert not set(both.touchdown.names) & set(both.flown.names)
+    assert both.problem_of_ground(both.touchdown).names == both.whole.names
 
 
 def test_a_data_set_without_a_contact_is_refused(both):
     with pytest.raises(ValueError, match="needs a touchdown and its next contact"):
-        replace(both, whole=both.problem(joint.CONTACT))
+        replace(both, whole=both.problem_of_ground(both.touchdown))
 
 
 def test_the_analogue_is_refused(tmp_path):
@@ -92,44 +79,79 @@ def test_the_analogue_is_refused(tmp_path):
         Agilkia(stage="joint", out=tmp_path).run()
 
 
-def test_the_contact_follows_from_the_real_rebound(both):
-    """It is that of the flight with the real rebound, and the law's error is what the law's own lacks."""
+def test_a_flight_from_the_laws_rebound_is_that_of_the_touchdown(both):
+    """The two halves of the joint problem are one simulation, cut at the rebound."""
     known = both.whole.predict
     p = {k: jnp.asarray(v) for k, v in OPTIMUM.items()}
-    plain, status = jax.jit(lambda p: known(p))(p)
-    law = known.frame.velocity(plain["rebound_velocity"])
-    with_rebound = jax.jit(lambda more: known(p | {"rebound": law + jnp.array([0.0, 0.0, 1.0]) * more}))
-    (moved, _), (lost, lost_status) = with_rebound(0.02), with_rebound(2.0)
-    assert status == Status.OK == lost_status and np.isnan(lost["second_contact_time"])
-    up = np.asarray(known.frame.comet_velocity(jnp.array([0.0, 0.0, 0.02])))
-    np.testing.assert_allclose(moved["rebound_velocity"] - plain["rebound_velocity"], up, atol=1e-12)
-    np.testing.assert_allclose(moved["law_error"], [0.0, 0.0, -0.02], atol=1e-12)
-    assert not plain["law_error"].any()
-    scaled = joint.WithError(known)(p | {"error_size": 0.01, "error_direction": jnp.array([0.0, 0.0, 2.0])})[0]
-    np.testing.assert_allclose(scaled["rebound_velocity"], moved["rebound_velocity"], atol=1e-9)
-    assert np.isfinite(lost["ground_energy"]), "a touchdown after which nothing comes down is one all the same"
-    _, last = known.follow(p, jnp.array([0.0, float(known.horizon)]))
-    start = project_to_surface(known.world[1], known.frame.origin)
-    start = start + known.frame.comet_direction(last.states.body.position[-1])
-    for found in (plain, moved):
-        contact = next_contact(jnp.asarray(found["rebound_velocity"]), *known.world, position=start)
-        assert found["second_contact_time"] == pytest.approx(float(known.horizon + contact.time), abs=0.1)
-        np.testing.assert_allclose(found["second_contact_position"], contact.position, atol=0.1)
+    whole, status = jax.jit(lambda p: known(p))(p)
+    _, solution = known.follow(p, known.times)
+    last = solution.states.body
+    flight = both.problem_of_flight(last.position[-1]).predict
+    fly = jax.jit(lambda velocity: flight({"rebound": velocity})[0])
+    found = fly(last.velocity[-1])
+    assert status == Status.OK
+    for name in both.flown.names:
+        np.testing.assert_allclose(found[name], whole[name], rtol=1e-6)
+    assert np.isnan(fly(last.velocity[-1] + jnp.array([0.0, 0.0, 2.0]))["second_contact_time"])  # it has left
+    read = joint_cases.read_rebounds(known, np.asarray(last.velocity[-1:]))
+    np.testing.assert_allclose(read["rebound_speed"][0], whole["rebound_speed"], rtol=1e-9)
+    np.testing.assert_allclose(read["rebound_velocity"][0], whole["rebound_velocity"], rtol=1e-9)
 
 
-def test_the_report_says_whether_one_ground_explains_both():
-    row = {"p_contact": 0.004, "contact_in_95": False, "is_good": True}
-    comparison = dict.fromkeys(joint.CASES, row) | {joint.JOINT_ERROR: row | {"contact_in_95": True}}
-    found = {"lander": "Philae", "data_set": "bounce", "comparison": comparison, "headlines": {}, "leaves": []}
-    found |= {
-        "explains_both": False,
-        "p_value": 2e-4,
-        "quality": {case: {"verdict": "good"} for case in joint.CASES},
+class Known(NamedTuple):
+    """A posterior in place of a sampled one: equally weighted draws, and the evidence."""
+
+    draws: np.ndarray
+    log_evidence: float
+    problem: object = None
+    log_evidence_error: float = 0.01
+    effective_size: float = 1000.0
+
+    def resample(self, key, count):
+        return {"rebound": self.draws[:count]}
+
+
+def test_pairs_have_the_evidence_and_the_error_of_their_closed_form(both, monkeypatch):
+    """Law and flight know the rebound to 0.02 and 0.01 m/s, 0.1 m/s from each other: all sums are normal integrals."""
+    n, sigmas, sizes = 1000, (0.02, 0.01), joint_cases.SIZES
+    normal = np.random.default_rng(0).standard_normal((2, n, 3))
+    law, real = (sigma * (x - x.mean(axis=0)) / x.std(axis=0) for sigma, x in zip(sigmas, normal, strict=True))
+    real[:, 0] += 0.1
+    other = replace(both, effort=replace(both.effort, draws=n, pairs=n))
+    nothing = {name: np.zeros((n, *other.flown[name].value.shape)) for name in other.flown.names}
+    monkeypatch.setattr(joint_cases, "fly", lambda problem, rebounds: nothing)
+    ground = joint.Ground(Known(law, -3.0), {}, {}, law)
+    sampled = joint.Sampled(ground, ground, Known(real, -2.0))
+    case = joint_cases.list_cases(other, sampled)[joint_cases.JOINT_ERROR]
+    widths = np.sqrt(sizes**2 + sigmas[0] ** 2 + sigmas[1] ** 2)
+    densities = norm.pdf(0.1, scale=widths) * norm.pdf(0.0, scale=widths) ** 2
+    assert case.log_evidence == pytest.approx(-5.0 + np.log(densities.mean()), abs=0.05)
+    found = joint_cases.list_size_densities(other, sampled)
+    wide = sizes > 0.04  # of smaller errors few pairs tell
+    np.testing.assert_allclose(found[wide], densities[wide], rtol=0.1)
+    error = case.rebounds - law[case.rows]
+    expected = 0.1 * np.average((sizes / widths) ** 2, weights=densities)  # the rest is of law and flight
+    assert error[:, 0].mean() == pytest.approx(expected, abs=0.004) and case.worth > 200
+
+
+def test_a_draw_that_is_there_twice_counts_once():
+    rows = joint_cases._distinct(np.array([[1.0, 0, 0], [2.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0]]))
+    assert joint_cases.size_of_weights(rows, np.ones(4)) == pytest.approx(2.0)
+    assert joint_cases.size_of_weights(rows, np.array([1.0, 0, 1.0, 0])) == pytest.approx(1.0)
+
+
+def test_the_report_says_what_the_touchdown_predicts():
+    row = {"p_contact": 0.004, "contact_in_95": False, "is_good": True, "p_all": 0.2, "independent_draws": 200.0}
+    names = (joint_cases.TOUCHDOWN, joint_cases.JOINT, joint_cases.TOUCHDOWN_ERROR, joint_cases.JOINT_ERROR)
+    comparison = dict.fromkeys(names, row) | {
+        joint_cases.TOUCHDOWN_ERROR: row | {"contact_in_95": True},
+        joint_cases.JOINT: row | {"is_good": False, "independent_draws": 1.3},
     }
-    found |= {"error": {"length_m_per_s": [0.02, 0.05, 0.08, 0.1, 0.2], "log_bayes_factor": 6.1}}
+    contact = {"time_s": 5900.0, "time_95_s": [3300.0, 8300.0]}
+    found = {"lander": "Philae", "data_set": "bounce", "comparison": comparison, "headlines": {}, "quality": {}}
+    found |= {"predicted_contact": dict.fromkeys(names, contact)}
+    found |= {"error": {"length_m_per_s": [0.02, 0.05, 0.08, 0.1, 0.2]}}
     text = text_of("agilkia", "joint", found)
-    assert "outside the 95 % region" in text and "a probability of 0.02 %." in text and "\n>" not in text
-    assert "No ground explains both" in text and "Its length is 0.08 m/s (95 %: 0.02 to 0.2 m/s)." in text
-    assert "One ground explains both" in text_of("agilkia", "joint", found | {"explains_both": True})
-    doubted = comparison | {joint.JOINT: row | {"is_good": False}}
-    assert "> joint: no intervals, good." in text_of("agilkia", "joint", found | {"comparison": doubted})
+    assert "outside the 95 % region of time" in text and "lies inside" in " ".join(text.split())
+    assert "its length is 0.08 m/s (95 %: 0.02 to 0.2 m/s)" in " ".join(text.split())
+    assert "> touchdown and contact: no intervals, its draws are worth 1.3 independent ones." in text

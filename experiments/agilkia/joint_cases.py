@@ -1,0 +1,132 @@
+"""Touchdown alone and with its next contact, each without and with an error of the law: sums over draws of `Joint`.
+
+The components of the error are normal. Their standard deviation, the size of the error, is an unknown with a prior over
+two decades. All data with an error are sums over pairs of a ground and a real rebound, weighted by the density of the
+error that leads from one to the other.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from experiments.agilkia.joint import Ground, Joint, Sampled
+from experiments.agilkia.predictive import flatten
+from experiments.agilkia.scenario import Experiment
+from inversion import Observations, Problem
+from inversion.draws import resample_draws
+from inversion.predicting import predictions
+
+# m/s. The lower end moves the contact by less than its sigma (1e4 s per m/s), the upper one is the rebound itself.
+SIZES = np.geomspace(0.003, 0.3, 81)
+ERRORS = 16  # errors of the law that are drawn for each ground
+TOUCHDOWN, JOINT = "touchdown", "touchdown and contact"
+TOUCHDOWN_ERROR, JOINT_ERROR = "touchdown, law's error", "touchdown and contact, law's error"
+
+
+class Case(NamedTuple):
+    """Equally weighted draws of a case: `rows` [n] of the `ground`, and the real rebounds [n, 3] m/s; how many
+    independent draws they are worth; the log evidence of the case's data and its error."""
+
+    ground: Ground
+    rows: np.ndarray
+    rebounds: Float[np.ndarray, "n 3"]
+    worth: float
+    log_evidence: float
+    error: float
+
+
+def list_cases(joint: Joint, sampled: Sampled) -> dict[str, Case]:
+    """The cases by name."""
+    exact, free, flight = sampled
+    rows = np.arange(len(exact.rebounds))
+    contacts = fly(flight.problem, exact.rebounds)
+    cases = {
+        TOUCHDOWN: _weigh(joint, exact, rows, exact.rebounds, np.zeros(len(rows))),
+        JOINT: _weigh(joint, exact, rows, exact.rebounds, -0.5 * misfits(joint.contact, contacts)),
+    }
+    rng, rows = np.random.default_rng(joint.seed), np.tile(np.arange(len(free.rebounds)), ERRORS)
+    sizes = rng.choice(SIZES, len(rows))
+    moved = free.rebounds[rows] + sizes[:, None] * rng.standard_normal((len(rows), 3))
+    speeds = read_rebounds(joint.whole.predict, moved)
+    cases[TOUCHDOWN_ERROR] = _weigh(joint, free, rows, moved, -0.5 * misfits(joint.rebound, speeds))
+    return cases | {JOINT_ERROR: _pair(joint, free, sampled)}
+
+
+def list_size_densities(joint: Joint, sampled: Sampled) -> Float[np.ndarray, " sizes"]:
+    """The evidence of all data with an error of each of the `SIZES`, but for a common factor."""
+    law, real = _paired(joint, sampled)
+    return np.array([pair_densities(law, real, size).mean() for size in SIZES])
+
+
+def fly(problem: Problem, rebounds: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
+    """What is read of real rebounds and of the flights from there, by name."""
+    return predictions(float, lambda p: problem.predict(p)[0], {"rebound": rebounds}, False)
+
+
+def read_rebounds(known: Experiment, rebounds: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
+    """What is read of the velocities of rebounds, in the surface frame, by name."""
+    return {
+        "rebound_speed": np.linalg.norm(rebounds, axis=1),
+        "rebound_velocity": rebounds @ np.asarray(known.frame.matrix),
+    }
+
+
+def misfits(data: Mapping[str, Any], predicted: Mapping[str, np.ndarray]) -> Float[np.ndarray, " n"]:
+    """The sums of squares of the misses in sigmas; infinite where there is no prediction."""
+    if not data:
+        return np.zeros(len(next(iter(predicted.values()))))
+    values, _, value, sigma = flatten(Observations(dict(data)), dict(predicted) | {"weights": None})
+    return np.nan_to_num(np.sum(((values - value) / sigma) ** 2, axis=1), nan=np.inf)
+
+
+def pair_densities(
+    law: Float[np.ndarray, "n 3"], real: Float[np.ndarray, "m 3"], size: float
+) -> Float[np.ndarray, "n m"]:
+    """The densities, s³/m³, of an error of a size that leads from each rebound of the law to each real one."""
+    squares = np.sum((law[:, None] - real[None]) ** 2, axis=2)
+    return np.exp(-0.5 * squares / size**2) / (np.sqrt(2 * np.pi) * size) ** 3
+
+
+def _paired(joint: Joint, sampled: Sampled) -> tuple[np.ndarray, np.ndarray]:
+    """The rebounds of the law and the real ones that are paired; the order of draws is random."""
+    count = joint.effort.pairs
+    return sampled.free.rebounds[:count], sampled.flight.resample(joint.key, count)["rebound"]
+
+
+def _pair(joint: Joint, free: Ground, sampled: Sampled) -> Case:
+    """All data with an error: pairs of a ground and of a rebound from which a flight leads to the contact."""
+    law, real = _paired(joint, sampled)
+    density = sum(pair_densities(law, real, size) for size in SIZES) / len(SIZES)
+    i, j = (index.ravel() for index in np.indices(density.shape))
+    with np.errstate(divide="ignore"):
+        pairs = _weigh(joint, free, i, real[j], np.log(density.ravel()))
+    flight = sampled.flight
+    worth = min(pairs.worth, size_of_weights(_distinct(real), density.sum(axis=0)))
+    errors = pairs.error, flight.log_evidence_error, worth**-0.5
+    return pairs._replace(
+        worth=worth, log_evidence=pairs.log_evidence + flight.log_evidence, error=float(np.linalg.norm(errors))
+    )
+
+
+def _weigh(joint: Joint, ground: Ground, rows: np.ndarray, rebounds: np.ndarray, log_weights: np.ndarray) -> Case:
+    """Draws that are resampled by further weights."""
+    weights = np.exp(log_weights - log_weights.max())
+    chosen = resample_draws(joint.key, weights / weights.sum(), joint.effort.draws)
+    worth = min(ground.posterior.effective_size, size_of_weights(_distinct(ground.rebounds)[rows], weights))
+    evidence = ground.posterior.log_evidence + float(np.log(weights.mean()) + log_weights.max())
+    gained = 0.0 if np.ptp(log_weights) == 0 else worth**-0.5
+    error = float(np.hypot(ground.posterior.log_evidence_error, gained))
+    return Case(ground, rows[chosen], rebounds[chosen], worth, evidence, error)
+
+
+def _distinct(rows: Float[np.ndarray, "n 3"]) -> np.ndarray:
+    """The number of the draw that each row is, since resampled draws are there several times."""
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+
+
+def size_of_weights(draws: np.ndarray, weights: Float[np.ndarray, " n"]) -> float:
+    """The number of equal weights that those of numbered draws are worth."""
+    each = np.bincount(draws, weights)
+    return float(each.sum() ** 2 / np.sum(each**2))

@@ -1,0 +1,169 @@
+"""The tables and the data of `difsim agilkia --stage joint`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from experiments.agilkia.joint import Joint, Sampled
+from experiments.agilkia.joint_cases import (
+    JOINT,
+    JOINT_ERROR,
+    SIZES,
+    TOUCHDOWN,
+    TOUCHDOWN_ERROR,
+    Case,
+    fly,
+    list_cases,
+    list_size_densities,
+    read_rebounds,
+)
+from experiments.agilkia.predictive import flatten, score
+from experiments.variables import describe
+from inversion import Observations, Problem
+from inversion.draws import weighted_quantile
+
+LEAST = 30  # independent draws that a case needs for intervals
+HEADLINES = ("thickness", "grain_diameter", "friction", "grain_modulus", "scenario")
+WHOLE = {TOUCHDOWN: JOINT, TOUCHDOWN_ERROR: JOINT_ERROR}  # with what a case has not seen
+SHARES = (0.025, 0.16, 0.5, 0.84, 0.975)
+
+
+def predict(joint: Joint, problem: Problem, case: Case) -> dict[str, np.ndarray]:
+    """The observables [n, ...] by the different draws of a case, their `weights` [n] with a sum of 1, and the error of
+    the law `law_error` [n, 3], m/s."""
+    law = case.ground.rebounds[case.rows]
+    different = np.unique(np.column_stack([law, case.rebounds]), axis=0, return_index=True, return_counts=True)
+    _, first, counts = different
+    rows, rebounds = case.rows[first], case.rebounds[first]
+    found = {name: values[rows] for name, values in case.ground.observed.items()}
+    found |= read_rebounds(joint.whole.predict, rebounds) | fly(problem, rebounds)
+    return found | {"weights": counts / counts.sum(), "law_error": rebounds - law[first]}
+
+
+def compare(joint: Joint, cases: Mapping[str, Case], seen: Mapping[str, Mapping]) -> dict[str, dict[str, Any]]:
+    """The first table: the evidence of each case, and how probable the data are as its predictions.
+
+    The log score of what is held out is the evidence of all data less that of what was fitted.
+    """
+    table = {}
+    touchdown = Observations({k: joint.touchdown[k] for k in joint.touchdown.names} | joint.rebound)
+    for name, case in cases.items():
+        whole = cases[WHOLE[name]] if name in WHOLE else None
+        p = {
+            part: score(*flatten(data, seen[name]), seed=joint.seed).p_value
+            for part, data in (
+                ("touchdown", touchdown),
+                ("contact", Observations(joint.contact)),
+                ("all", joint.whole.data),
+            )
+        }
+        table[name] = {
+            "independent_draws": case.worth,
+            "log_evidence": case.log_evidence,
+            "log_evidence_error": case.error,
+            "log_score_of_held_out": whole.log_evidence - case.log_evidence if whole else None,
+            "p_touchdown": p["touchdown"],
+            "p_contact": p["contact"],
+            "p_all": p["all"],
+            "contact_in_95": p["contact"] > 0.05,
+            "contact_was_fitted": whole is None,
+            "is_good": case.worth >= LEAST,
+        }
+    return table
+
+
+def headlines(case: Case) -> dict[str, Any]:
+    """Medians with 95 % of the headline quantities, and probabilities of choices; None for too few draws."""
+    row, is_good, posterior = {}, case.worth >= LEAST, case.ground.posterior
+    for name in (name for name in HEADLINES if name in posterior.draws):
+        values = case.ground.unknowns[name][case.rows]
+        if name in posterior.probabilities:
+            unknown = posterior.problem.parameters[name]
+            for value, label in zip(unknown.values, unknown.labels, strict=True):
+                row[f"{name}_{label}"] = float(np.isclose(values, value).mean()) if is_good else None
+        else:
+            low, middle, high = np.quantile(values, (0.025, 0.5, 0.975)).tolist()
+            row |= (
+                {f"{name}_m": middle, f"{name}_95": [low, high]}
+                if is_good
+                else {f"{name}_m": None, f"{name}_95": None}
+            )
+    return row
+
+
+def predicted_contact(seen: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The median and 95 % of the time and distance of the contact, and the share of draws that come down at all."""
+    row = {}
+    here = np.isfinite(seen["second_contact_time"])
+    share = float(seen["weights"] @ here)
+    for name, unit in (("time", "s"), ("distance", "m")):
+        values, weights = seen[f"second_contact_{name}"][here], seen["weights"][here]
+        low, middle, high = weighted_quantile(values, weights / weights.sum(), (0.025, 0.5, 0.975)).tolist()
+        row |= {f"{name}_{unit}": middle, f"{name}_95_{unit}": [low, high]}
+    return row | {"comes_down": share}
+
+
+def describe_error(
+    densities: np.ndarray, cases: Mapping[str, Case], seen: Mapping[str, Mapping]
+) -> dict[str, Any]:
+    """The law's error: quantiles of its size and of its length, m/s, and what the evidence says for it.
+
+    **Arguments:** `densities` of all data by size; `cases`; `seen`, predictions by case.
+    """
+    vector, weights = seen[JOINT_ERROR]["law_error"], seen[JOINT_ERROR]["weights"]
+    shares = densities / densities.sum()
+    return {
+        "size_m_per_s": weighted_quantile(SIZES, shares, SHARES).tolist(),
+        "length_m_per_s": weighted_quantile(np.linalg.norm(vector, axis=1), weights, SHARES).tolist(),
+        "mean_m_per_s": (weights @ vector).tolist(),
+        "log_evidence_by_size": {
+            f"{SIZES[i]:.2g} m/s": cases[JOINT_ERROR].log_evidence + float(np.log(shares[i] * len(SIZES)))
+            for i in range(0, len(SIZES), 20)
+        },
+        "prior_m_per_s": [float(SIZES[0]), float(SIZES[-1])],
+    }
+
+
+def summarise(joint: Joint, sampled: Sampled) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
+    """The content of joint.json but for the conflicts of published numbers, and the predictions by case."""
+    cases = list_cases(joint, sampled)
+    seen = {name: predict(joint, sampled.flight.problem, case) for name, case in cases.items()}
+    posteriors = {
+        "ground": sampled.exact.posterior,
+        "ground, rebound not fitted": sampled.free.posterior,
+        "real rebound": sampled.flight,
+    }
+    summary = {
+        "comparison": compare(joint, cases, seen),
+        "predicted_contact": {name: predicted_contact(of) for name, of in seen.items()},
+        "headlines": {name: headlines(case) for name, case in cases.items()},
+        "error": describe_error(list_size_densities(joint, sampled), cases, seen),
+        "quality": {
+            name: {
+                "verdict": posterior.verdict,
+                "simulations": posterior.calls.forward,
+                "effective_size": posterior.effective_size,
+                "k_hat": posterior.k_hat,
+            }
+            for name, posterior in posteriors.items()
+        },
+    }
+    return summary, seen
+
+
+def dataset(joint: Joint, seen: Mapping[str, Mapping]) -> xr.Dataset:
+    """The next contacts that each case predicts, by equally weighted draws, and the published ones."""
+    count, data = joint.effort.draws, joint.whole.data
+    repeats = {name: np.rint(of["weights"] * count).astype(int) for name, of in seen.items()}
+    units = {"second_contact_time": "s", "second_contact_distance": "m"}
+    drawn: dict[str, Any] = {
+        name: (("case", "draw"), np.stack([np.repeat(of[name], repeats[case]) for case, of in seen.items()]))
+        for name in units
+    }
+    for part in ("value", "sigma"):
+        numbers = [float(getattr(data[name], part)) for name in units]
+        drawn["observed" if part == "value" else part] = "observable", numbers
+    result = xr.Dataset(drawn, coords={"case": list(seen), "observable": list(units)})
+    return describe(result, units=units | dict.fromkeys(("observed", "sigma"), "s, m"))
