@@ -12,10 +12,7 @@ its folder, makes the command line from its fields, and writes what its stages r
         stages = {"fall": fall}     # fall(options, out) -> Found(summary, {"result": dataset}, {"fall": figure})
 """
 
-import importlib
-import importlib.util
 import json
-import pkgutil
 import sys
 import time
 import warnings
@@ -24,7 +21,6 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
 import matplotlib
@@ -86,7 +82,6 @@ class Study:
     """Who computes the independent runs of a stage: "local:4" for four processes of this machine, or the address of a
     Dask scheduler, such as tcp://host:8786."""
 
-    command: ClassVar[str] = ""  # of the command line; the folder's name unless given
     stages: ClassVar[Mapping[str, Callable[[Any, Path], Found]]] = {}
     cluster_stages: ClassVar[tuple[str, ...]] = ()  # those that --cluster is for
     executor: ClassVar[Executor | None] = None  # of --cluster, while a stage runs
@@ -94,8 +89,8 @@ class Study:
 
     @classmethod
     def name(cls) -> str:
-        """The study's name on the command line."""
-        return cls.command or cls.__module__.split(".")[-2]
+        """The study's name on the command line: that of its folder."""
+        return cls.__module__.split(".")[-2]
 
     def folder(self, stage: str) -> Path:
         """Where a stage writes: --out, with a folder for each stage where several run."""
@@ -216,17 +211,3 @@ def caption_of(figure: Figure) -> str:
         )
         panels.append(": ".join(filter(None, (title, plotted))))
     return ". ".join(dict.fromkeys(filter(None, (heading, *panels)))).replace("\n", " ").replace(r"\$", "$")
-
-
-def find_studies(package: ModuleType) -> dict[str, type[Study]]:
-    """All studies of a package by their names on the command line: a study needs no entry in any list."""
-    found = {}
-    for folder in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        if folder.ispkg and importlib.util.find_spec(f"{folder.name}.run"):
-            module = importlib.import_module(f"{folder.name}.run")
-            found |= {
-                each.name(): each
-                for each in vars(module).values()
-                if isinstance(each, type) and issubclass(each, Study) and each.__module__ == module.__name__
-            }
-    return found
