@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -32,6 +33,7 @@ from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
 from difsim.saving.atomic import remove_at_once, remove_unfinished, write_atomically
+from experiments.log import keep_log
 from experiments.records import copy_inputs, hashes, provenance, write_json
 from experiments.report import Report
 from experiments.style import STYLE
@@ -57,6 +59,7 @@ class Found:
     report: str = ""
 
 
+LOG = "log.txt"  # of all runs into a folder, the latest last
 INPUTS = "inputs"  # folder of a run's results with copies of the files that it read
 SEED = Quantity("", "seed of random numbers", ge=0, le=2**32 - 1)  # what NumPy and JAX take alike
 
@@ -77,7 +80,8 @@ class Study:
     """A smoke test with less of everything. Its answer is not to be quoted."""
     keep_checkpoint: bool = False
     """Keep the checkpoints after a complete run (an interrupted run always goes on from them)."""
-
+    quiet: bool = False
+    """Write nothing on the screen but errors. What the run says is in log.txt of its folder."""
     cluster: Annotated[str | None, tyro.conf.arg(metavar="local:N|ADDRESS")] = None
     """Who computes the independent runs of a stage: "local:4" for four processes of this machine, or the address of a
     Dask scheduler, such as tcp://host:8786."""
@@ -118,16 +122,21 @@ class Study:
                 raise ValueError(f"{out} is a file, and the results go into a folder: give another --out")
             out.mkdir(parents=True, exist_ok=True)
             started, command = time.perf_counter(), f"difsim {self.name()} --stage {stage}"
-            print(f"{command}: if it is interrupted (Ctrl-C), the same command goes on from what is finished")
+            log = partial(keep_log, out / LOG, self.quiet)
             with _lock(out), matplotlib.rc_context(STYLE), open_executor(self.cluster) as self.executor:
-                with Bar(command):
+                with log():
+                    print(
+                        f"{command}: if it is interrupted (Ctrl-C), the same command goes on from what is finished"
+                    )
+                with Bar(command, is_shown=not self.quiet), log():
                     found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
                 about = {"study": self.name(), "stage": stage, "quick": self.quick, "wall_seconds": seconds}
                 about |= self.provenance()
                 copy_inputs(about["inputs"], out / INPUTS)
-                write(out, found, about, type(self))
-            print(f"written to {out}/ in {seconds:.0f} s")
+                with log():
+                    write(out, found, about, type(self))
+                    print(f"written to {out}/ in {seconds:.0f} s")
             if not self.keep_checkpoint:
                 for kept in out.glob("*checkpoint"):
                     remove_at_once(kept)

@@ -63,7 +63,7 @@ Toy.stages = {"fall": fall, "rest": lambda options, out: Found({"time_s": float(
 COMMANDS = {
     "help": ["--help"],
     "fall": ["--height", "4.905", "--quick", "--ground", "ground.obj"],
-    "all": ["--stage", "all", "--out", "out", "--keep-checkpoint"],
+    "all": ["--stage", "all", "--out", "out", "--keep-checkpoint", "--quiet"],
     "bad": ["--height", "-1"],
 }
 COMMAND = """
@@ -122,7 +122,9 @@ def test_a_study_is_added_by_its_folder_alone(finished_commands, folder):
         "fall.png",
         "report.html",
         "inputs",
+        "log.txt",
     }
+    assert (out / "log.txt").read_text() == finished_commands["fall"][1]
     assert [path.read_text() for path in (out / "inputs").iterdir()] == ["v 0 0 0"]
     summary = json.loads((out / "summary.json").read_text())
     assert summary["time_s"] == 1.0 and summary["stage"] == "fall" and summary["quick"]
@@ -152,7 +154,8 @@ print(sorted({"numpy", "jax", "tyro", "difsim", "rich"} & sys.modules.keys()))
 
 
 def test_all_stages_write_into_folders_of_their_own(finished_commands, folder):
-    assert finished_commands["all"][0] == 0, finished_commands["all"]
+    assert finished_commands["all"] == [0, ""]
+    assert "time, s 0.6386" in (folder / "out" / "fall" / "log.txt").read_text()
     assert {path.name for path in (folder / "out").iterdir()} == {"fall", "rest"}
     assert json.loads((folder / "out" / "rest" / "summary.json").read_text())["time_s"] is None  # no NaN in JSON
     assert (folder / "out" / "fall" / "run.checkpoint").is_dir()
