@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 import experiments
 from experiments.commands import TOOLS, Command, describe_commands, find_studies
+from experiments.data_files import find_shipped
 
 
 def main() -> None:
@@ -19,6 +20,8 @@ def main() -> None:
     commands = studies | TOOLS
     if words == ["--version"]:
         print(f"difsim {version('difsim')}")
+    elif words == ["--cite"]:
+        print(find_shipped("CITATION.cff").read_text(encoding="utf-8").rstrip())
     elif words in ([], ["-h"], ["--help"]):
         print(describe_commands(studies))
     elif words[0] in commands:

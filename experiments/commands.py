@@ -17,6 +17,7 @@ from types import ModuleType
 HELP = """usage: difsim COMMAND [options]
        difsim COMMAND --help
        difsim --version
+       difsim --cite        # the CITATION.cff of this version
 
 A differentiable simulator of small-body contact, and an inversion library on top of it.
 

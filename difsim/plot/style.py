@@ -1,11 +1,11 @@
-"""What all pictures share: colours, a note where something is missing, numbers of labels."""
+"""The style of all pictures: colours, a note where something is missing, numbers of labels."""
 
 import re
 from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's palette: told apart by every kind of colour vision, and in grey by its brightness.
+# Okabe and Ito's palette: every kind of colour vision separates them, and brightness does in grey.
 BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
 BLACK, GREY, PALE = "#000000", "#6E6E6E", "#D9D9D9"
 STYLE = {

@@ -62,6 +62,7 @@ def test_a_wheel_runs_the_main_study_from_any_folder(tmp_path):
     run(tmp_path / "empty/bin/pip", "install", "-q", f"{wheel}[studies]", "-c", ROOT / "constraints.txt")
     difsim = tmp_path / "empty/bin/difsim"
     assert run(difsim, "--version") == f"difsim {VERSION}\n"
+    assert f"\nversion: {VERSION}\n" in run(difsim, "--cite")
     refused = subprocess.run([difsim, "benchmark", "gravity"], capture_output=True, text=True, env=environment)
     assert refused.stderr == "difsim: the benchmarks are not installed: run them in a checkout of the sources\n"
     said = run(difsim, "agilkia", "--quick", XDG_CACHE_HOME=str(tmp_path / "cache"))

@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal, get_args, get_type_hints
 
 import matplotlib.image
@@ -140,7 +141,7 @@ def test_help_names_each_command_and_imports_no_library(folder):
     code = """
 import sys
 from experiments.__main__ import main
-for word in ("--version", "--help"):
+for word in ("--version", "--help", "--cite"):
     sys.argv[1:] = [word]
     main()
 print(sorted({"numpy", "jax", "tyro", "difsim", "rich"} & sys.modules.keys()))
@@ -148,6 +149,7 @@ print(sorted({"numpy", "jax", "tyro", "difsim", "rich"} & sys.modules.keys()))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     version, *lines, imported = done.stdout.splitlines()
     assert version.startswith("difsim 0.") and imported == "[]"
+    assert "\n".join(lines).endswith(Path("CITATION.cff").read_text(encoding="utf-8").rstrip())
     for name, command in (find_studies(experiments) | TOOLS).items():
         (line,) = (line for line in lines if line.startswith(f"  {name} "))
         assert line.split()[1] == command.load().__doc__.split()[0]
