@@ -34,7 +34,7 @@ def corner(posterior: Posterior, values: Mapping[str, float] | None = None, titl
 
 
 def pairs_of(posterior: Posterior, values: Mapping[str, float]) -> Any:
-    """What `draw_pairs` draws: draws of the posterior and of the prior, values, intervals, ranges and choices.
+    """The data that `draw_pairs` shows: draws of the posterior and of the prior, values, intervals, ranges and choices.
 
     **Arguments:** `posterior`; `values`, unknown -> the value to mark. **Returns:** xarray.Dataset by `parameter`.
     """
@@ -62,7 +62,7 @@ def pairs_of(posterior: Posterior, values: Mapping[str, float]) -> Any:
     data = {k: ("parameter", np.asarray(v, float), units) for k, v in of_each.items()}
     data |= {k: (*v, units) for k, v in draws.items()} | {k: ("parameter", np.asarray(v)) for k, v in told.items()}
     if choices:
-        labels = [(k, label) for k in choices for label in posterior.component(k).labels]
+        labels = [(k, label) for k in choices for label in posterior.problem.parameters[k].labels]
         shares = np.array([share for of in choices.values() for share in of.values()])
         data |= {"choice_of": ("choice", np.array([k for k, _ in labels]))}
         data |= {"choice_label": ("choice", np.array([label for _, label in labels]))}
