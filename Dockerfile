@@ -3,7 +3,7 @@
 #   docker run --rm -v "$PWD/results:/work/results" difsim hopper --quick
 FROM python:3.12-slim
 WORKDIR /source
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt README.md LICENSE CITATION.cff ./
 COPY difsim difsim
 COPY inversion inversion
 COPY experiments experiments

@@ -1,18 +1,21 @@
-"""The data files that come with difsim: where they are, and copies of them to edit."""
+"""The files that come with difsim: where they are, and copies of the data files to edit."""
 
 import shutil
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from difsim.saving.atomic import write_atomically
+
+def find_shipped(name: str) -> Path:
+    """A file or folder of the checkout: inside the package where a wheel was installed, as pyproject.toml puts it."""
+    package = Path(str(files("experiments")))
+    inside = package / name
+    return inside if inside.exists() else package.parent / name
 
 
 def data_folder() -> Path:
-    """The folder of the data files: inside the package where a wheel was installed, `data/` in a checkout."""
-    package = Path(str(files("experiments")))
-    inside = package / "data"  # pyproject.toml puts data/ there when it builds a wheel
-    return inside if inside.is_dir() else package.parent / "data"
+    """The folder of the data files."""
+    return find_shipped("data")
 
 
 @dataclass(kw_only=True)
@@ -24,6 +27,8 @@ class CopyData:
 
     def run(self) -> None:
         """Copy each file that is not there yet, and print the path of each."""
+        from difsim.saving.atomic import write_atomically  # takes seconds, and `difsim --cite` needs this module
+
         source = data_folder()
         for file in sorted(path for path in source.rglob("*") if path.is_file()):
             target = self.to / file.relative_to(source)

@@ -17,7 +17,7 @@ from inversion.coordinates import to_plain
 from inversion.outcome import Calls
 
 Objective = Callable[[Problem, dict[str, Array]], Array]
-CROSSOVER, WEIGHT = 0.8, 0.47  # CR and F of paper 000, sect. 4.2
+CROSSOVER, WEIGHT = 0.8, 0.47  # CR and F of Wu et al. (2019), sect. 4.2
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,7 @@ its folder, makes the command line from its fields, and writes what its stages r
         stages = {"fall": fall}     # fall(options, out) -> Found(summary, {"result": dataset}, {"fall": figure})
 """
 
-import importlib
-import importlib.util
 import json
-import pkgutil
 import sys
 import time
 import warnings
@@ -23,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
 import matplotlib
@@ -36,6 +33,7 @@ from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
 from difsim.saving.atomic import remove_at_once, remove_unfinished, write_atomically
+from experiments.log import keep_log
 from experiments.records import copy_inputs, hashes, provenance, write_json
 from experiments.report import Report
 from experiments.style import STYLE
@@ -61,6 +59,7 @@ class Found:
     report: str = ""
 
 
+LOG = "log.txt"  # of all runs into a folder, the latest last
 INPUTS = "inputs"  # folder of a run's results with copies of the files that it read
 SEED = Quantity("", "seed of random numbers", ge=0, le=2**32 - 1)  # what NumPy and JAX take alike
 
@@ -81,12 +80,12 @@ class Study:
     """A smoke test with less of everything. Its answer is not to be quoted."""
     keep_checkpoint: bool = False
     """Keep the checkpoints after a complete run (an interrupted run always goes on from them)."""
-
+    quiet: bool = False
+    """Write nothing on the screen but errors. What the run says is in log.txt of its folder."""
     cluster: Annotated[str | None, tyro.conf.arg(metavar="local:N|ADDRESS")] = None
     """Who computes the independent runs of a stage: "local:4" for four processes of this machine, or the address of a
     Dask scheduler, such as tcp://host:8786."""
 
-    command: ClassVar[str] = ""  # of the command line; the folder's name unless given
     stages: ClassVar[Mapping[str, Callable[[Any, Path], Found]]] = {}
     cluster_stages: ClassVar[tuple[str, ...]] = ()  # those that --cluster is for
     executor: ClassVar[Executor | None] = None  # of --cluster, while a stage runs
@@ -94,8 +93,8 @@ class Study:
 
     @classmethod
     def name(cls) -> str:
-        """The study's name on the command line."""
-        return cls.command or cls.__module__.split(".")[-2]
+        """The study's name on the command line: that of its folder."""
+        return cls.__module__.split(".")[-2]
 
     def folder(self, stage: str) -> Path:
         """Where a stage writes: --out, with a folder for each stage where several run."""
@@ -123,16 +122,21 @@ class Study:
                 raise ValueError(f"{out} is a file, and the results go into a folder: give another --out")
             out.mkdir(parents=True, exist_ok=True)
             started, command = time.perf_counter(), f"difsim {self.name()} --stage {stage}"
-            print(f"{command}: if it is interrupted (Ctrl-C), the same command goes on from what is finished")
+            log = partial(keep_log, out / LOG, self.quiet)
             with _lock(out), matplotlib.rc_context(STYLE), open_executor(self.cluster) as self.executor:
-                with Bar(command):
+                with log():
+                    print(
+                        f"{command}: if it is interrupted (Ctrl-C), the same command goes on from what is finished"
+                    )
+                with Bar(command, is_shown=not self.quiet), log():
                     found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
                 about = {"study": self.name(), "stage": stage, "quick": self.quick, "wall_seconds": seconds}
                 about |= self.provenance()
                 copy_inputs(about["inputs"], out / INPUTS)
-                write(out, found, about, type(self))
-            print(f"written to {out}/ in {seconds:.0f} s")
+                with log():
+                    write(out, found, about, type(self))
+                    print(f"written to {out}/ in {seconds:.0f} s")
             if not self.keep_checkpoint:
                 for kept in out.glob("*checkpoint"):
                     remove_at_once(kept)
@@ -216,17 +220,3 @@ def caption_of(figure: Figure) -> str:
         )
         panels.append(": ".join(filter(None, (title, plotted))))
     return ". ".join(dict.fromkeys(filter(None, (heading, *panels)))).replace("\n", " ").replace(r"\$", "$")
-
-
-def find_studies(package: ModuleType) -> dict[str, type[Study]]:
-    """All studies of a package by their names on the command line: a study needs no entry in any list."""
-    found = {}
-    for folder in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        if folder.ispkg and importlib.util.find_spec(f"{folder.name}.run"):
-            module = importlib.import_module(f"{folder.name}.run")
-            found |= {
-                each.name(): each
-                for each in vars(module).values()
-                if isinstance(each, type) and issubclass(each, Study) and each.__module__ == module.__name__
-            }
-    return found

@@ -1,19 +1,17 @@
-"""What studies tell of a posterior: rows of the unknowns, the quality of the sample, and what is drawn and kept."""
+"""What studies tell of a posterior: rows of the unknowns, the quality of the sample, and what is kept."""
 
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 import xarray as xr
 
-from inversion import Discrete, Fixed, Log
+from inversion import Discrete, Fixed
 from inversion.identifiability import MISSED
 from inversion.posterior import Posterior
 
 GIVEN = "known: given"
 UNSURE = "no verdict: the sample is too small"
-SHOWN = 1000  # equally weighted draws that a picture shows
 ENDS = ("lo68", "hi68", "lo95", "hi95")
 
 Row = dict[str, Any]
@@ -79,37 +77,6 @@ def quality(posterior: Posterior) -> dict[str, Any]:
             for leaf in posterior.leaves
         ],
     }
-
-
-def picture_data(posterior: Posterior, told: Mapping[str, Row]) -> xr.Dataset:
-    """What `corner` draws: draws of the posterior and of the prior, best values, intervals and ranges.
-
-    **Arguments:** `posterior`; `told`, `rows` of the unknowns that are shown. **Returns:** Dataset by `parameter`.
-    """
-    names = list(told)
-    unknown = [posterior.problem.parameters[n] for n in names]
-    ends = np.asarray([posterior.prior_range(name) for name in names])
-    drawn = posterior.resample(jax.random.PRNGKey(0), SHOWN)
-    number = {k: [np.nan if r[k] is None else r[k] for r in told.values()] for k in ("value", "median", *ENDS)}
-    of_each = {k: np.asarray(v, float) for k, v in number.items()} | {
-        "unit_of": np.asarray([r["unit"] for r in told.values()]),
-        "verdict": np.asarray([r["verdict"] for r in told.values()]),
-        "log_scale": np.asarray([isinstance(q, Log) for q in unknown]),
-        "prior_lo": ends[:, 0],
-        "prior_hi": ends[:, 1],
-    }
-    draws = {
-        "draw": (("shown_draw", "parameter"), np.stack([drawn[n] for n in names], axis=1)),
-        "prior_draw": (
-            ("shown_prior", "parameter"),
-            np.stack([posterior.prior[n][:SHOWN] for n in names], axis=1),
-        ),
-    }
-    mixed = (*number, "prior_lo", "prior_hi", *draws)
-    found = xr.Dataset({k: ("parameter", v) for k, v in of_each.items()} | draws, coords={"parameter": names})
-    for name in mixed:
-        found[name].attrs["units"] = "see unit_of"
-    return found
 
 
 def samples(posterior: Posterior) -> dict[str, xr.Dataset]:

@@ -14,7 +14,8 @@ import tyro
 import xarray as xr
 
 import experiments
-from experiments.harness import INPUTS, Study, find_studies
+from experiments.commands import find_studies
+from experiments.harness import INPUTS, Study
 from experiments.records import file_hash
 
 # Entries that no two runs have in common; `seconds` of anything are times of the machine.
@@ -76,9 +77,10 @@ def restore(record: Mapping[str, Any], folder: Path, out: Path) -> Study:
     An input file is the one where it was, that of the option's default, or the copy in the folder: the first with the
     content that was read.
     """
-    kind = find_studies(experiments).get(record["study"])
-    if kind is None:
+    studies = find_studies(experiments)
+    if record["study"] not in studies:
         raise ValueError(f"{folder} is of the study {record['study']!r}, which is not installed")
+    kind = studies[record["study"]].load()
     defaults, hints = {f.name: f.default for f in fields(kind)}, get_type_hints(kind)
     read, options = record["inputs"], {}
     for name, value in record["options"].items():

@@ -1,24 +1,23 @@
-"""What all pictures share: colours, notes where something is missing, labels beside the curves."""
+"""What all pictures of studies share: colours, headings, notes where something is missing, labels of curves."""
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-# Okabe and Ito's palette: told apart by every kind of colour vision, and in grey by its brightness.
-BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
-BLACK, GREY, PALE = "#000000", "#6E6E6E", "#D9D9D9"
-STYLE = {
-    "font.size": 9,
-    "axes.titlesize": 9.5,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "savefig.dpi": 150,
-}
+from difsim.plot.style import BLACK as BLACK
+from difsim.plot.style import BLUE as BLUE
+from difsim.plot.style import GREEN as GREEN
+from difsim.plot.style import GREY as GREY
+from difsim.plot.style import ORANGE as ORANGE
+from difsim.plot.style import PALE as PALE
+from difsim.plot.style import PINK as PINK
+from difsim.plot.style import RED as RED
+from difsim.plot.style import SKY as SKY
+from difsim.plot.style import STYLE as STYLE
+from difsim.plot.style import note as note
+from difsim.plot.style import number as number
 
 
 def heading(result: xr.Dataset, what: str) -> str:
@@ -39,16 +38,6 @@ def absent(ax: Axes, result: xr.Dataset, *names: str) -> bool:
         note(ax, "without values in this result:\n" + "\n".join(missing))
         ax.yaxis.set_visible(False)
     return bool(missing)
-
-
-def note(ax: Axes, text: str) -> None:
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, bbox=box)
-
-
-def number(value: float, spec: str = ".3g") -> str:
-    """A number for a label, a dash for what is not finite."""
-    return re.sub(r"e\+?(-?)0*", r"e\1", f"{value:{spec}}").replace("-", "−") if np.isfinite(value) else "–"
 
 
 def label_right(ax: Axes, rows: Sequence[tuple[float, str, str]]) -> None:

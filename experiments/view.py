@@ -14,7 +14,7 @@ from difsim.saving.atomic import write_atomically
 from experiments.geometry import Part, parts, read
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
-GROUND, SOIL = "#B8A98F", "#C2A878"
+GROUND, STONE, SOIL = "#B8A98F", "#7A7468", "#C2A878"
 SECONDS = 6.0  # of an animation
 ROUND = 10  # corners along a sphere's circle: of thousands, no more can be seen
 
@@ -135,8 +135,10 @@ class Scene3D:
         return path
 
     def _add(self, part: Part, i: int):
-        mesh, is_ground = self._mesh(part, 0), part.faces is not None and len(part.times) == 1
-        colour = GROUND if is_ground else SOIL if _is_many(part) else COLOURS[i % len(COLOURS)]
+        mesh, fixed = self._mesh(part, 0), [p for p in self.parts if p.faces is not None and len(p.times) == 1]
+        colour = SOIL if _is_many(part) else COLOURS[i % len(COLOURS)]
+        if any(part is each for each in fixed):
+            colour = GROUND if part is fixed[0] else STONE
         actor = self.plotter.add_mesh(mesh, color=colour, line_width=3)
         if _is_many(part):
             actor.prop.interpolation = "Gouraud"  # round, with the few corners that they have

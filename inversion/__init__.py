@@ -17,6 +17,7 @@ from .leastsq import fit as fit
 from .marquardt import Stops as Stops
 from .observe import Observation as Observation
 from .observe import Observations as Observations
+from .pairs import corner as corner
 from .parameters import Bounded as Bounded
 from .parameters import Discrete as Discrete
 from .parameters import Fixed as Fixed

@@ -73,7 +73,7 @@ def branch_and_bound(
     `progress`: show a bar. **Returns:** Tree. Where no Discrete parameter is undecided it has one leaf, the problem.
     **Raises:** ValueError for an order that is not a permutation of the Discrete parameters, a tolerance below 0, the
     posterior of another problem, and a limit or a solution that is none.
-    **Source:** Lawler and Wood (1966); Cui et al. (paper 000), App. B.
+    **Source:** Lawler and Wood (1966); Wu et al. (2019), App. B.
     """
     _check("branch_and_bound", problem, solve, checkpoint)
     known = (lambda assignment: -np.inf) if limit is None else check_bound("branch_and_bound: limit", limit)

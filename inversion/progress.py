@@ -1,18 +1,21 @@
 """The progress of long work on a terminal, with the elapsed and the remaining time."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from difsim.extras import require
 
 T = TypeVar("T")
+PAUSE = 60.0  # s between plain lines
 
 
 class Bar:
     """A line of progress that is shown while the block of its `with` runs. Bars may be nested.
 
-    **Arguments:** `label`; `total` amount of work, None if it is not known; `is_shown`: False hides the bar. Nothing is
-    shown where the output is not a terminal.
+    Where the output is not a terminal, a plain line goes to the standard error at most once a minute.
+
+    **Arguments:** `label`; `total` amount of work, None if it is not known; `is_shown`: False hides the bar.
     """
 
     def __init__(self, label: str, total: int | float | None = None, is_shown: bool = True):
@@ -30,6 +33,7 @@ class Bar:
             disable=not (is_shown and console.is_terminal),
         )
         self._line = self._progress.add_task(label, total=total, note="")
+        self._is_plain, self._silent_until = is_shown and not console.is_terminal, PAUSE
 
     def __enter__(self) -> "Bar":
         self._progress.start()
@@ -42,15 +46,29 @@ class Bar:
 
     def advance(self, amount: int | float = 1) -> None:
         """Add to the work that is done. **Arguments:** `amount`."""
-        self._progress.update(self._line, advance=amount)
+        self._update(advance=amount)
 
     def reach(self, amount: int | float, note: str = "") -> None:
         """State the work that is done. **Arguments:** `amount`; `note`, a text to show behind the times."""
-        self._progress.update(self._line, completed=amount, note=note)
+        self._update(completed=amount, note=note)
 
     def note(self, text: str) -> None:
         """Show a text behind the times. **Arguments:** `text`."""
-        self._progress.update(self._line, note=text)
+        self._update(note=text)
+
+    def _update(self, **changes) -> None:
+        self._progress.update(self._line, **changes)
+        (task,) = self._progress.tasks
+        if self._is_plain and task.elapsed > self._silent_until:
+            self._silent_until = task.elapsed + PAUSE
+            sys.stderr.write(_as_line(task) + "\n")
+
+
+def _as_line(task) -> str:
+    done = f"{task.completed:.4g} of {task.total:.4g}" if task.total else f"{task.completed:.4g}"
+    left = task.elapsed * (task.total / task.completed - 1) if task.total and task.completed else None
+    times = [f"{task.elapsed:.0f} s", *([] if left is None else [f"about {left:.0f} s left"])]
+    return ", ".join(filter(None, (f"{task.description}: {done}", *times, task.fields["note"])))
 
 
 def show_progress(items: Iterable[T], label: str, is_shown: bool = True) -> Iterator[T]:

@@ -17,7 +17,7 @@ PACKS = 0.6  # solid fraction of poured spheres: 0.55 (rough) to 0.64 (smooth)
 class GaussianSizes(eqx.Module):
     """A truncated normal distribution of diameters, cut off at `cut` standard deviations on either side.
 
-    **Source:** paper 000, Eqs 36-39.
+    **Source:** Wu et al. (2019), Eqs 36-39.
     """
 
     mean: Scalar = quantity("m", "mean diameter μ_p", gt=0, usual=(1e-4, 0.1), slip="mm or micrometres")

@@ -90,8 +90,8 @@ class Crossing(eqx.Module):
 class Boulder(eqx.Module):
     """One straight edge of a prism and the flat top behind it, at the height of the edge.
 
-    Paper 000 sec. 4.2: a triangular prism of edge 1 m and height 0.2 m, E* = 10 MPa, R = 0.2 m, friction tied to
-    the regolith's; Hertz (Eqs 20, 21) in series with the leg (Eq 24).
+    Wu et al. (2019), sec. 4.2: a triangular prism of edge 1 m and height 0.2 m, E* = 10 MPa, R = 0.2 m, friction tied
+    to the regolith's; Hertz (Eqs 20, 21) in series with the leg (Eq 24).
     """
 
     edge_point: Vec3 = quantity("m", "middle of the upper edge")

@@ -62,7 +62,7 @@ def response(mass: Scalar, inertia: Mat3, arm: Vec3) -> Mat3:
 
 
 def effective_arm(depths: Float[Array, "N"], arms: Float[Array, "N 3"]) -> Vec3:
-    """r_p = Σ δ_j r_j/Σ δ_j [3] m, where friction and rolling resistance act (paper 003 Eq 4); 0 where all δ are."""
+    """r_p = Σ δ_j r_j/Σ δ_j [3] m, where friction and rolling act (the hopper paper, Eq 4); 0 where all δ are."""
     return safe.divide(jnp.sum(depths[:, None] * arms, axis=0), jnp.broadcast_to(jnp.sum(depths), (3,)))
 
 
@@ -71,7 +71,7 @@ class ContactPoints(eqx.Module):
 
     `arms` m from the centre of mass; unit `normals` out of the ground; penetrations `depths` δ ≥ 0 m and their
     `rates` m/s; `normal_forces` N on the body; `forces` ≥ 0 N, their sizes, 0 where a law
-    pulls: nothing rubs there. `arm`, the effective point r_p = Σ δ_j r_j/Σ δ_j (paper 003 Eq 4), and the
+    pulls: nothing rubs there. `arm`, the effective point r_p = Σ δ_j r_j/Σ δ_j (the hopper paper, Eq 4), and the
     `normal` there.
     """
 

@@ -147,7 +147,7 @@ class TensileDamping(AbstractViscousDamping):
 class CompressionDamping(AbstractViscousDamping):
     """A viscous damper that acts while the bodies approach, F = k δᵖ + c δ^((p-1)/2) max(0, δ').
 
-    e = exp(-ζ acos ζ/√(1-ζ²)) for every p. **Source:** hopper model of paper 003, sec. 4.1, for p = 1.
+    e = exp(-ζ acos ζ/√(1-ζ²)) for every p. **Source:** the hopper paper, sec. 4.1, for p = 1.
     """
 
     coefficient: Scalar = quantity("N s/m^((p+1)/2)", "damping coefficient c", ge=0, hint=TAKES)

@@ -60,7 +60,7 @@ class StickSlip(eqx.Module):
     F_slip = -μN v̂ and |F_stick| ≤ μ_s N; η(v) = 1 - exp(-v²/v_s²) goes from 0 at rest to 1 (the paper's
     own η is a picture only). Without the cap on sticking a block would never slide off a steep slope.
 
-    **Source:** hopper model of paper 003, sec. 4.2.
+    **Source:** the hopper paper, sec. 4.2.
     """
 
     coefficient: Scalar = quantity("", "coefficient μ of sliding", ge=0, usual=(0, 2), slip="degrees")

@@ -68,7 +68,7 @@ class AtEffectivePoint(AbstractFrictionDistribution):
     The sticking force F solves P (K F + a) = 0 in the tangent plane, where K = 1/m - [r]×I⁻¹[r]× is what a
     force at r_p accelerates there, and a the acceleration there without friction.
 
-    **Source:** paper 003, sec. 4.2.
+    **Source:** the hopper paper, sec. 4.2.
     """
 
     law: StickSlip = part("law of friction")

@@ -1,4 +1,4 @@
-"""The reduced law of a footpad in a layered regolith: every unknown of paper 000 acts smoothly.
+"""The reduced law of a footpad in a layered regolith: every unknown of Wu et al. (2019) acts smoothly.
 
 The ground under a footpad is an elastic spring (porous grain skeleton) in series with a plastic slider that
 yields at a strength F_y(z) and flows at a rate set by viscous and inertial resistance:
@@ -9,7 +9,7 @@ z is the plastic penetration. It never recovers, so unloading is inelastic: what
 
 | term | formula | source |
 |---|---|---|
-| skeleton modulus | E_m = E_p (1 - φ), φ_c = f = 1 | paper 000 Eq 35 (Kováčik 1999) |
+| skeleton modulus | E_m = E_p (1 - φ), φ_c = f = 1 | Wu et al. (2019), Eq 35 (Kováčik 1999) |
 | elastic stiffness | k_e = 2 R E_m/(1 - ν²) | Boussinesq, rigid disc of radius R |
 | tensile strength | σ_t = (1-φ)/φ F_c/D², F_c = (3/4) π γ D | Rumpf 1962; JKR pull-off of equal spheres |
 | cohesion | c = c_f σ_t (cone's apex at σ_t) | Mohr-Coulomb |
@@ -17,7 +17,7 @@ z is the plastic penetration. It never recovers, so unloading is inelastic: what
 | rigid floor at h_c | f_b q (1 + R/h), h = clearance h_c - z | squeezed layer (form: Meyerhof & Chaplin 1953) |
 | inertia | c₂ = f_v (8/3) c_f ρ A | Katsuragi & Durian 2013, d₁/D = 0.25/μ ρ_p/ρ_g |
 | grain-size viscosity | c₁ = A (D/R) √(ρ_p q) + c_reg | μ(I) = μ_s + I, da Cruz et al. 2005 |
-| sliding | -c_f N v/√(v² + v_ε²) | regularised Coulomb, paper 000 Eq 25 |
+| sliding | -c_f N v/√(v² + v_ε²) | regularised Coulomb, Wu et al. (2019), Eq 25 |
 | ploughing | (2 R z)(2 c √K_p) v/√(v² + v_ε²) | Rankine's passive pressure of a cohesive soil |
 
 Our assumptions: that these terms add; the surface energy γ = 0.02 J/m² (silica; ice is up to ten times more);
@@ -84,7 +84,7 @@ class Regolith(eqx.Module):
 
     @property
     def bulk_density(self) -> Scalar:
-        """ρ = (1 - φ) ρ_p, kg/m³ (paper 000 Eq 32)."""
+        """ρ = (1 - φ) ρ_p, kg/m³ (Wu et al. 2019, Eq 32)."""
         return (1 - self.porosity) * self.grain_density
 
     @property

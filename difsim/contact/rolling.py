@@ -48,7 +48,7 @@ class RollingTorque(AbstractRolling):
 
 
 class RollingForceAndTorque(AbstractRolling):
-    """Paper 003's rolling resistance: a torque, and a force that leaves the contact's slip untouched.
+    """The hopper paper's rolling resistance: a torque, and a force that leaves the contact's slip untouched.
 
     L = -C N ω/√(ω² + ω_s²), against the whole spin, and F = -m P (I⁻¹L × r) with P onto the tangent plane, so
     that F/m + I⁻¹L × r has no tangential part. A sphere that rolls is slowed by 5/2 (C/R) g: 3.5 times
@@ -56,7 +56,7 @@ class RollingForceAndTorque(AbstractRolling):
     C (1 + m h²/I) for a centre of mass h above it: 3 C for a disc that rolls, 3.5 C for a sphere, 4 C for a cube
     on an edge. Choose C from the lever. The paper's own law sticks at ω = 0; this one creeps (`RollingTorque`).
 
-    **Source:** hopper model of paper 003, sec. 4.3.
+    **Source:** the hopper paper, sec. 4.3.
     """
 
     tag = "rolling-paper003"

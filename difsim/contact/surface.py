@@ -42,7 +42,7 @@ class SurfaceContact(eqx.Module):
     Nothing acts, and nothing but one distance is computed, where the centre is farther from the surface than
     twice the body's radius and the reach of the laws (twice: tabulated distances may have slopes above 1).
 
-    **Source:** paper 003, sec. 4; Eq 4 for r_p.
+    **Source:** the hopper paper, sec. 4; Eq 4 for r_p.
     """
 
     outline: AbstractOutline = part("points that may touch")

@@ -31,7 +31,7 @@ class FlightState(eqx.Module):
 
 
 class Flight(AbstractModel):
-    """A point mass in the frame fixed to a rotating body (paper 000 Eqs 1-2).
+    """A point mass in the frame fixed to a rotating body (Wu et al. 2019, Eqs 1-2).
 
     r'' + 2 ω × r' + ω × (ω × r) + ω' × r = ∇U.
 

@@ -1,4 +1,4 @@
-"""A rigid body that flies about a rotating small body, bounces on its surface and comes to rest (paper 003)."""
+"""A rigid body that flies about a rotating small body, bounces on its surface and comes to rest (the hopper paper)."""
 
 from typing import ClassVar
 
@@ -35,7 +35,7 @@ class HopperState(eqx.Module):
 
 
 class Hopper(AbstractForcedModel):
-    """A rigid body near a rotating target, with contact (paper 003 Eq 2).
+    """A rigid body near a rotating target, with contact (the hopper paper, Eq 2).
 
     v' = g(x) - Ω × (Ω × x) - 2 Ω × v - Ω' × x + ΣF/m;  I ω*' = ΣL - ω* × I ω*,  ω* = ω + Ω the inertial spin.
 

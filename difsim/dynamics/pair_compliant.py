@@ -26,7 +26,7 @@ class CompliantPair(AbstractPairLaw):
     force in each, so that derivatives hardly see how the steps fall on touch and parting; friction, a set-valued
     force, is found as an impulse in each step, by Gauss-Seidel sweeps over the features. No tangential compliance.
 
-    **Source:** Tasora et al., in paper 001's ref. 20, in the limit of small steps; Gilabert, Roux & Castellanos,
+    **Source:** Tasora et al., in Vaghi et al.'s ref. 20, in the limit of small steps; Gilabert, Roux & Castellanos,
     Phys. Rev. E 75 (2007) 011303, for the elastic pull-off.
     """
 

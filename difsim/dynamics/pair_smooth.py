@@ -57,7 +57,7 @@ class SmoothPair(AbstractPairLaw):
     springs stretch within the stages of a step, and a `step_spring` of no duration cuts and softens them after it: one
     that also stretched them would make the step of order 1.
 
-    **Source:** Vaghi et al. (paper 001), Eq 1.
+    **Source:** Vaghi et al., Eq 1.
     """
 
     normal: AbstractPairNormal = part("normal force: `CalibratedNormal(e, elastic)` or `FixedNormal(law)`")

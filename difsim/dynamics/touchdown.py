@@ -1,4 +1,4 @@
-"""A lander that touches down on a layered regolith next to, or on, a boulder (paper 000 sec. 2.2-2.3).
+"""A lander that touches down on a layered regolith next to, or on, a boulder (Wu et al. 2019, sec. 2.2-2.3).
 
 The frame is the local surface frame with z along the surface normal and the regolith's surface at z = 0.
 """

@@ -48,7 +48,7 @@ def fill_with_spheres(
     the edges; `smallest` radius over the largest; `samples`: points inside that measure volumes (8192: to 0.003).
     **Returns:** the spheres. **Raises:** ValueError for numbers out of range, and if no sphere adds volume any
     more, with the vacancy reached.
-    **Source:** paper 000 sec. 2.3.
+    **Source:** Wu et al. (2019), sec. 2.3.
     """
     require_mesh("fill_with_spheres", mesh)
     vacancy = float(host_numbers("fill_with_spheres: vacancy", vacancy, "", is_finite=False))

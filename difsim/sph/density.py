@@ -20,7 +20,7 @@ class AbstractDensity(eqx.Module):
 
 
 class Continuity(AbstractDensity):
-    """Conservation of mass, dρ/dt = -ρ ∇·v. **Source:** paper 002 Eq 29."""
+    """Conservation of mass, dρ/dt = -ρ ∇·v. **Source:** Schäfer et al. (2017), Eq 29."""
 
     tag = "continuity"
 

@@ -13,7 +13,7 @@ from difsim.typing import Scalar
 class Viscosity(eqx.Module):
     """Artificial viscosity Π = (-α c ν + β ν²)/ρ̄ of approaching particles, ν = h v·x/(x² + ε h²).
 
-    **Source:** Monaghan and Gingold (1983); paper 002 Eqs 33-34.
+    **Source:** Monaghan and Gingold (1983); Schäfer et al. (2017), Eqs 33-34.
     """
 
     alpha: Scalar = quantity("", "linear coefficient α", ge=0, usual=(0, 2))
@@ -73,7 +73,8 @@ def interaction(kernel: AbstractKernel, viscosity: Viscosity, a: Sample, b: Samp
     ∂v_i/∂x_j += m_b/ρ_b (v_b - v_a)_i ∂_j W, and dv/dt += m_b (σ_a/ρ_a² + σ_b/ρ_b² - Π) ∂W, with the gradient at
     a; the force on b is opposite.
 
-    **Arguments:** `kernel`; `viscosity`; `a`, `b`. **Returns:** the terms. **Source:** paper 002 Eqs 35, 36.
+    **Arguments:** `kernel`; `viscosity`; `a`, `b`. **Returns:** the terms.
+    **Source:** Schäfer et al. (2017), Eqs 35, 36.
     """
     offset, velocity = a.offset(b), minus(a.velocity, b.velocity)
     slope = kernel.gradient(offset)

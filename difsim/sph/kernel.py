@@ -55,7 +55,7 @@ class AbstractKernel(eqx.Module):
 class CubicSpline(AbstractKernel):
     """The cubic B-spline of Monaghan and Lattanzio (1985) by its support: 6q³ - 6q² + 1 below ½, 2(1-q)³ above.
 
-    **Source:** paper 002 Eq 30.
+    **Source:** Schäfer et al. (2017), Eq 30.
     """
 
     tag = "cubic-spline"

@@ -67,7 +67,7 @@ class AbstractMaterial(eqx.Module):
 class Murnaghan(AbstractMaterial):
     """An elastic body with Hooke's deviator and the pressure p = K/n ((ρ/ρ₀)ⁿ - 1).
 
-    **Source:** paper 002 Eq 28, whose bracket is misprinted; Melosh (1996).
+    **Source:** Schäfer et al. (2017), Eq 28, whose bracket is misprinted; Melosh (1996).
     """
 
     tag = "murnaghan"
@@ -96,7 +96,7 @@ def hooke(stress: Tensor, gradient: Tensor, bulk: Scalar, shear: Scalar) -> Tens
     """Hooke's law with the Jaumann rate: 2G dev ε̇ + K tr ε̇ 1 + R σ + σ Rᵀ.
 
     **Arguments:** `stress`, Pa; `gradient`, 1/s; `bulk` K and `shear` G, Pa. **Returns:** dσ/dt, Pa/s.
-    **Source:** paper 002 Eq 27.
+    **Source:** Schäfer et al. (2017), Eq 27.
     """
     volume, deviator = split(0.5 * (gradient + _transpose(gradient)))
     spin = 0.5 * (gradient - _transpose(gradient))

@@ -32,7 +32,7 @@ class AbstractCone(eqx.Module):
 
 
 class PlaneStrain(AbstractCone):
-    """Coulomb's law in plane strain (paper 002 Eq 13): a = tan φ/√(9 + 12 tan²φ), k = 3 c/√(9 + 12 tan²φ)."""
+    """Coulomb in plane strain (Schäfer et al. 2017, Eq 13): a = tan φ/√(9 + 12 tan²φ), k = 3 c/√(9 + 12 tan²φ)."""
 
     tag = "plane-strain"
 
@@ -58,7 +58,7 @@ class DruckerPrager(AbstractMaterial):
     this is the flow with the multiplier of the paper's Eq 20; a rate that is switched on exactly on the cone would
     depend on the rounding of f.
 
-    **Source:** paper 002 sec. 2.
+    **Source:** Schäfer et al. (2017), sec. 2.
     """
 
     tag = "drucker-prager"
@@ -96,7 +96,7 @@ class DruckerPrager(AbstractMaterial):
         scaled and the pressure does not change.
 
         **Arguments:** as `AbstractMaterial.admissible`. **Returns:** the stress, Pa.
-        **Source:** paper 002 Eqs 16-20; Bui et al. (2008), sec. 3.3, for the apex.
+        **Source:** Schäfer et al. (2017), Eqs 16-20; Bui et al. (2008), sec. 3.3, for the apex.
         """
         a, k = self.cone.match(self.friction, self.cohesion)
         mean, deviator = split(stress)

@@ -30,7 +30,7 @@ class EstimatedSteps(AbstractRule):
     at most, and never more than the model's longest stable step. Where a millionth of that still errs by more, the
     run stops with STEP_TOO_SHORT, or NOT_FINITE if the error is not finite.
 
-    **Source:** paper 002 sec. 3.1, with 1e-6; Hairer, Nørsett and Wanner (1993), sec. II.4.
+    **Source:** Schäfer et al. (2017), sec. 3.1, with 1e-6; Hairer, Nørsett and Wanner (1993), sec. II.4.
     """
 
     rtol: Scalar = quantity("", "relative tolerance")

@@ -23,7 +23,7 @@ class AtRest(AbstractStop):
     whose steps depend on the material: at the end of that step). What still creeps with v then misses v times the
     change of the time of rest.
 
-    **Source:** paper 003, sec. 5.1.
+    **Source:** the hopper paper, sec. 5.1.
     """
 
     speed: Scalar = quantity("m/s", "speed below which a body is at rest", gt=0, usual=(1e-7, 0.1), default=1e-4)

@@ -1,5 +1,6 @@
 """A page for each package of the library, with an entry for every public name. The pages are made from the source."""
 
+import pkgutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,8 +74,9 @@ def _list_package(package: griffe.Module) -> dict[str, list[str]]:
 
 
 def page(path: str, names: list[str], constants: Sequence[str] = (), others: Sequence[str] = ()) -> str:
-    """The text of one page: its introduction, then an entry for each name."""
+    """The text of one page: its introduction, a table of its names, then an entry for each."""
     text = [f"# {path}\n", _entry(path, members="false", show_root_heading="false", show_root_toc_entry="false")]
+    text += ["| name | content |", "|---|---|", *map(_row, names), ""]
     text += [_entry(name, heading_level="2") for name in names]
     if constants:  # which have no docstring
         text += [
@@ -85,6 +87,12 @@ def page(path: str, names: list[str], constants: Sequence[str] = (), others: Seq
         text += ["## In the modules of this package\n", "Types of results and options, and base classes.\n"]
         text += [_entry(name, heading_level="3") for name in others]
     return "\n".join(text)
+
+
+def _row(path: str) -> str:
+    """A line of the table of names: a link, and the first line of the docstring."""
+    first = (pkgutil.resolve_name(path).__doc__ or "").strip().split("\n")[0]
+    return f"| [`{path.rpartition('.')[2]}`][{path}] | {first.replace('|', chr(92) + '|')} |"
 
 
 def _entry(path: str, **options: str) -> str:

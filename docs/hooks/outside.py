@@ -15,6 +15,7 @@ STUDIES = {
 }
 PLACES = STUDIES | {
     "CONTRIBUTING.md": "contributing.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
 }

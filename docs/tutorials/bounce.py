@@ -31,23 +31,19 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 
-from difsim import dynamics, gravity, shape, simulate
+from difsim import dynamics, gravity, plot, shape, simulate
 
 g = 1e-4  # m/s²
+ground = shape.Plane((0, 0, 0), (0, 0, 1))  # a point of it, and its normal
 
 
 def ball(restitution):
-    ground = shape.Plane((0, 0, 0), (0, 0, 1))  # a point of it, and its normal
     return dynamics.Bouncer(gravity.Uniform((0, 0, -g)), ground, restitution)
 
 
 times = jnp.linspace(0.0, 600.0, 301)  # s
 run = simulate(ball(0.7), dynamics.PointState((0, 0, 1)), times)  # at rest, 1 m above the ground
-height = run.states.position[:, 2]
-plt.figure(figsize=(6, 3))
-plt.plot(times, height)
-plt.xlabel("time, s")
-plt.ylabel("height, m")
+plot.height(run.times, run.states.position, ground)
 plt.show()
 print(f"status {difsim.Status(int(run.status)).name}, {int(run.stats.contacts)} contacts")
 
@@ -118,13 +114,10 @@ for name, true in truth.items():
 assert found.explains_data
 
 fine = simulate(ball(found.values["restitution"]), dynamics.PointState((0, 0, found.values["release"])), times)
-plt.figure(figsize=(6, 3))
-plt.errorbar(camera, readings, 3 * sigma, fmt="o", markersize=3, label="readings")
-plt.plot(times, fine.states.position[:, 2], label="fit")
-plt.xlim(0, 420)
-plt.xlabel("time, s")
-plt.ylabel("height, m")
-plt.legend()
+ax = plot.height(fine.times, fine.states.position, ground, label="fit")
+ax.errorbar(camera, readings, 3 * sigma, fmt="o", markersize=3, label="readings")
+ax.set_xlim(0, 420)
+ax.legend()
 plt.show()
 
 # %% [markdown]

@@ -101,7 +101,7 @@ print(f"gravity at the site: {float(jnp.linalg.norm(field.acceleration(site))):.
 # derivative: after several bounces it would mean nothing (see [gradients](../gradients.md)).
 
 # %%
-from difsim import Adaptive, AtRest, Ignore, Status, simulate
+from difsim import Adaptive, AtRest, Ignore, Status, plot, simulate
 
 REST = AtRest(speed=1e-4, spin=1e-3, hold=20.0)  # below 0.1 mm/s and 1e-3 rad/s for 20 s
 SOLVER = Adaptive(1e-7, 1e-7, max_steps=30_000)  # relative and absolute tolerance
@@ -124,12 +124,8 @@ middle = {
 one = jax.jit(release)(middle, jnp.linspace(0.0, 6000.0, 301))
 seconds, contacts = float(one.stats.rest_time), int(one.stats.contacts)
 print(f"{Status(int(one.status)).name}: at rest after {seconds:.0f} s and {contacts} contacts")
-track = np.asarray((one.states.body.position - site) @ axes.T)
-plt.figure(figsize=(6, 3))
-plt.plot(one.times, track[:, 2])
-plt.xlim(0, float(one.stats.rest_time))
-plt.xlabel("time, s")
-plt.ylabel("height over the site, m")
+plot.height(one.times, one.states.body.position, surface).set_xlim(0, seconds)
+plot.path(one.states.body.position, mesh)
 plt.show()
 
 # %% [markdown]
@@ -142,8 +138,8 @@ plt.show()
 #
 # ## 5. The landing ellipse
 #
-# The ellipse would hold 95 % of the cases if they were Gaussian. Compare it with the points: on a surface with slopes
-# they are not.
+# The ellipses would hold 39, 86 and 99 % of the cases if they were Gaussian. Compare them with the points: on a surface
+# with slopes they are not.
 
 # %%
 from inversion import map_batched
@@ -169,24 +165,10 @@ print(Status.summary(landed["status"]))
 assert settled.mean() > 0.8
 
 places = np.asarray(landed["place"])[settled, :2]
-centre, covariance = places.mean(axis=0), np.cov(places.T)
-size, directions = np.linalg.eigh(covariance)
-angle = np.linspace(0, 2 * np.pi, 200)
-ellipse = centre[:, None] + directions @ (np.sqrt(5.99 * size)[:, None] * np.stack([np.cos(angle), np.sin(angle)]))
-distance = np.sum(((places - centre) @ directions) ** 2 / size, axis=1)
-
-plt.figure(figsize=(4.5, 4.5))
-plt.plot(*places.T, "o", markersize=4)
-plt.plot(*ellipse)
-plt.plot(0, 0, "k+", label="under the release")
-plt.axis("equal")
-plt.xlabel("east, m")
-plt.ylabel("north, m")
-plt.legend()
+ax = plot.landing_ellipse(places)
+ax.plot(0, 0, "k+", label="under the release")
+ax.legend()
 plt.show()
-print(
-    f"semi-axes of 95 %: {np.sqrt(5.99 * size[::-1]).round(1)} m; inside: {np.mean(distance < 5.99):.2f} of the cases"
-)
 print(f"time to rest: {np.median(np.asarray(landed['time'])[settled]):.0f} s (median)")
 
 # %% [markdown]

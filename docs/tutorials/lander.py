@@ -122,6 +122,7 @@ def write_readings(values):
 
 write_readings(dict.fromkeys(SIGMA, 0.1))  # any values: they are replaced when the readings are known
 
+from difsim import plot
 from experiments.agilkia.files import read_lander, read_observations
 from experiments.agilkia.scenario import problem
 
@@ -141,6 +142,8 @@ above.set_ylabel("vertical speed, m/s")
 below.plot(run.times, 1e3 * run.states.penetration)
 below.set_ylabel("penetration of\neach footpad, mm")
 below.set_xlabel("time, s")
+plot.force(run.times, jax.vmap(model.contact_force)(run.states))
+plot.energy(run)
 plt.show()
 
 # %% [markdown]

@@ -1,6 +1,6 @@
 """The paper's own objective, minimised in two ways through the same simulator, for `difsim benchmark agilkia`.
 
-w = |E - E*|/E* + χ (1 - cos γ)  (paper 000 Eqs 42-45): translational energy and direction of the rebound. E* and
+w = |E - E*|/E* + χ (1 - cos γ)  (Wu et al. 2019, Eqs 42-45): translational energy and direction of the rebound. E* and
 γ refer to a synthetic rebound, simulated at the paper's optimum, so that w = 0 can be reached and the truth behind
 it is known. (No search reached the paper's printed vector on a leaf: experiments/agilkia/README.md.)
 """
@@ -31,7 +31,7 @@ from inversion.programs import Programs
 
 BALANCE = 1.0  # χ: the paper gives no number
 STOP = 1e-4  # the paper's stop criterion on w
-OPTIMUM = {  # paper 000 Eq 48; attitude and position as planned
+OPTIMUM = {  # Wu et al. (2019), Eq 48; attitude and position as planned
     "thickness": 0.272,
     "grain_diameter": 1.4e-4,
     "grain_density": 1443.0,

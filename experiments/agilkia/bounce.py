@@ -20,7 +20,7 @@ from experiments.agilkia.worlds import World
 from experiments.variables import describe
 from inversion import Observation
 
-# Paper 000 sec. 4.2: what its rebound led to.
+# Wu et al. (2019), sec. 4.2: what its rebound led to.
 PAPER_VELOCITY = (0.22668, 0.10559, -0.17703)  # m/s, comet-fixed
 PAPER_TIME = 45 * 60 + 54.0  # s
 PAPER_DISTANCE = 718.5  # m, straight from the first touchdown
@@ -115,7 +115,7 @@ def shoot(
 def list_conflicts(observed: Mapping[str, Observation], world: World) -> dict[str, dict[str, float]]:
     """Published numbers that exclude each other: what each says of the same quantity, in the sigma of the first.
 
-    Paper 000's rebound, flown in this `world`, against the paper's own next contact; and the rebound that the paper's
+    Wu et al.'s rebound, flown in this `world`, against the paper's own next contact; and the rebound that the paper's
     time and site need, by `shoot`, against the published speed.
 
     **Arguments:** `observed`: rebound_speed and the numbers of the next contact; `world`. **Returns:** rows by name.
@@ -141,7 +141,7 @@ def list_conflicts(observed: Mapping[str, Observation], world: World) -> dict[st
 
 
 def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = PAPER_VELOCITY) -> xr.Dataset:
-    """The rebound `velocity` m/s from the first touchdown in each world, beside what paper 000 says of it.
+    """The rebound `velocity` m/s from the first touchdown in each world, beside what Wu et al. (2019) say of it.
 
     **Returns:** a Dataset over `world`: `time` s, `place` m, `velocity` m/s of the next contact and straight
     `distance` m from the start; `time_off`, `distance_off` and `place_off` m, against the paper's; `by_rebound`

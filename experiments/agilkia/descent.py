@@ -47,7 +47,7 @@ class Scenario:
 
 # Synthetic. The touchdown's site and speed (1.010 m/s) are published, the velocity's direction and the
 # separation are not: they were made to agree on the SHAP5 shape at uniform density. Epoch of separation
-# 2014-11-12 08:35:00, of touchdown 15:34:03.98 UTC (paper 000 sec. 4.1).
+# 2014-11-12 08:35:00, of touchdown 15:34:03.98 UTC (Wu et al. 2019, sec. 4.1).
 AGILKIA = Scenario(
     start=((-19353.3, 9909.9, 5290.6), (2.02237, 2.35055, -0.17728)),
     end=((2114.5, -955.2, 494.9), (-0.8353, 0.4987, -0.2715)),

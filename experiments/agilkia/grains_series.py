@@ -21,7 +21,7 @@ from experiments.variables import BODY, describe
 
 FRAMES = 101  # of an animation
 CLEAR = 0.1  # m above the mean surface and from the boulder: then it has left
-PAPER = {  # paper 000 sec. 5, Figs 14 to 17
+PAPER = {  # Wu et al. (2019), sec. 5, Figs 14 to 17
     "peak_force_N": 35.0,
     "contact_ends_s": 9.0,
     "rebound_speed_m_s": 0.3064,

@@ -1,4 +1,4 @@
-"""The lander as a surface to be looked at."""
+"""The lander and its ground as surfaces to be looked at."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -22,3 +22,12 @@ def outline(lander: Lander) -> tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "
         faces = np.concatenate([faces, [len(vertices) + np.arange(3)]])
         vertices = np.concatenate([vertices, [hip + across, hip - across, foot]])
     return vertices, faces
+
+
+def level_ground(
+    path: Float[np.ndarray, "T 3"], reach: float
+) -> tuple[Float[np.ndarray, "4 3"], Int[np.ndarray, "2 3"]]:
+    """The undisturbed ground z = 0 below a path and `reach` m around it: a rectangle."""
+    (west, south), (east, north) = path[:, :2].min(axis=0) - reach, path[:, :2].max(axis=0) + reach
+    corners = np.array([[west, south, 0.0], [east, south, 0.0], [east, north, 0.0], [west, north, 0.0]])
+    return corners, np.array([[0, 1, 2], [0, 2, 3]])

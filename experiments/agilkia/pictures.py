@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from experiments.agilkia import diagrams
 from experiments.agilkia.keys import PHILAE
-from experiments.corner import corner
 from experiments.report import round_to_resolution
 from experiments.style import (
     BLACK,
@@ -27,6 +26,7 @@ from experiments.style import (
     note,
     number,
 )
+from inversion.pairs import draw_pairs
 
 AXES = (BLUE, ORANGE, GREEN)  # x, y, z
 FEET = (BLUE, GREEN, PINK, SKY)
@@ -42,7 +42,7 @@ def draw(result: xr.Dataset) -> dict[str, Figure]:
     return {
         "touchdown": _touchdown(result),
         "fit": _residuals(result),
-        "parameters": corner(result, heading(result, "Posterior")),
+        "parameters": draw_pairs(result, heading(result, "Posterior")),
         "tree": diagrams.search(result),
     }
 

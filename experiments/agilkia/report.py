@@ -16,12 +16,15 @@ from experiments import posteriors
 from experiments.agilkia import worlds
 from experiments.agilkia.catalogue import Catalogue
 from experiments.agilkia.files import DataSet
-from experiments.agilkia.outline import outline
+from experiments.agilkia.grains_scene import boulder as boulder_of
+from experiments.agilkia.grains_series import corners_of
+from experiments.agilkia.outline import level_ground, outline
 from experiments.agilkia.scenario import SITE, Experiment
 from experiments.agilkia.solve import Answer
 from experiments.foot.calibration import Calibration
 from experiments.geometry import surface
 from experiments.variables import BODY, describe
+from inversion.pairs import pairs_of
 from inversion.points import Points
 from inversion.programs import Programs
 from inversion.tree import Node
@@ -36,6 +39,8 @@ RESULT_NAMES = {
     "velocity": "velocity of the centre of mass",
     "attitude": "attitude, a quaternion from the body to the surface frame",
     "outline": "hull and legs",
+    "ground": "undisturbed surface of the ground",
+    "boulder": "corners of the boulder",
     "gravity": "gravity that was used",
     "force": "contact force on the lander",
     "boulder_force": "size of the boulder's force",
@@ -110,11 +115,14 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
     force, boulder, footpads, hull = contact(solution.states)
     strokes = partial(model.lander.gear.strokes, legs=model.lander.legs)
     body, (vertices, faces) = solution.states.body, outline(model.lander)
+    ground, halves = level_ground(np.asarray(body.position), 2 * np.abs(vertices).max())
     series = {
         "position": (("time", "axis"), body.position, "m"),
         "attitude": (("time", "part"), body.attitude, "1"),
         "outline": (("vertex", "axis"), vertices, "m"),
         "outline_faces": (("face", "corner"), faces, "1"),
+        "ground": (("ground_vertex", "axis"), ground, "m"),
+        "ground_faces": (("ground_face", "corner"), halves, "1"),
         "velocity": (("time", "axis"), body.velocity, "m/s"),
         "spin": (("time", "axis"), body.spin, "rad/s"),
         "force": (("time", "axis"), force, "N"),
@@ -124,11 +132,17 @@ def trajectory(answer: Answer) -> tuple[xr.Dataset, dict[str, np.ndarray], dict[
         "penetration": (("time", "foot"), solution.states.penetration, "m"),
         "stroke": (("time",), jnp.max(jax.vmap(strokes)(solution.states.gear), axis=1, initial=0.0), "m"),
     } | {f"energy_{k}": (("time",), v, "J") for k, v in solution.energy.items()}
+    if model.boulder is not None:
+        corners, sides = corners_of(boulder_of(model, 0.0))
+        series["boulder"] = ("boulder_vertex", "axis"), corners, "m"
+        series["boulder_faces"] = ("boulder_face", "corner"), sides, "1"
     result = xr.Dataset(
         {k: (dims, np.asarray(v), {"units": unit}) for k, (dims, v, unit) in series.items()},
         coords={"time": ("time", times, {"units": "s"}), "axis": list(AXES)},
     )
     result["outline"].attrs |= surface("outline_faces", moves="position", turns="attitude")
+    for name in {"ground", "boulder"} & set(series):
+        result[name].attrs |= surface(f"{name}_faces")
     observed = Programs(answer.problem).simulate(answer.fit.x).predictions
     observed = {k: np.asarray(v) for k, v in observed.items()}
     observed["peak_force"] = np.linalg.norm(np.asarray(force), axis=1).max()
@@ -256,7 +270,7 @@ def dataset(
     seen = {k: v for k, v in summary["observables"].items() if v["observed"] is not None}
     nan = lambda xs: np.asarray([np.nan if x is None else x for x in xs], float)  # noqa: E731
     result = series.assign_coords(parameter=names, parameter_2=names, observable=list(seen))
-    result = result.merge(posteriors.picture_data(answer.posterior, {n: summary["parameters"][n] for n in names}))
+    result = result.merge(pairs_of(answer.posterior, {n: answer.fit.values[n] for n in names}))
     result = result.assign(
         covariance=(("parameter", "parameter_2"), answer.fit.covariance),
         misfit=((), summary["misfit"]),

@@ -20,7 +20,6 @@ from difsim import Status
 from experiments import posteriors, ranks
 from experiments.cliff.inverse import SEED, STATIONS, UNKNOWNS, Fall
 from experiments.cliff.measurements import RESOLUTION
-from experiments.corner import corner
 from experiments.harness import Found
 from inversion import (
     Checkpoint,
@@ -35,6 +34,7 @@ from inversion import (
     sweep,
 )
 from inversion.leastsq import Fit, latin_hypercube
+from inversion.pairs import draw_pairs, pairs_of
 from inversion.posterior import Posterior
 from inversion.response import ResponseSurface
 
@@ -137,7 +137,7 @@ def add_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
     for name in names:
         local, drawn = draw(problem(surface, result[f"{name}_data"].values, covariance), quick)
         told[name] = judge(local, drawn)
-        shown = posteriors.picture_data(drawn, told[name]["unknowns"])
+        shown = pairs_of(drawn, {name: local.values[name] for name in local.names})
         shown = shown.assign_coords(parameter_2=list(local.names))
         shown["local_covariance"] = (
             ("parameter", "parameter_2"),
@@ -145,7 +145,9 @@ def add_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
             {"units": "products of unit_of"},
         )
         groups |= {f"/{name}": shown} | {f"/{name}/{k}": v for k, v in posteriors.samples(drawn).items()}
-        figures[f"posterior_{name}"] = corner(shown, f"The soil by {OF[name]}: posterior of all three unknowns")
+        figures[f"posterior_{name}"] = draw_pairs(
+            shown, f"The soil by {OF[name]}: posterior of all three unknowns"
+        )
     error = np.sqrt(np.mean(off**2, axis=0))
     result = result.assign(collapse_height=(("collapse", "x"), heights, {"units": "m"}))
     result["surface_error"] = "x", error, {"units": "m", "long_name": "error of the response surface"}

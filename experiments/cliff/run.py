@@ -1,4 +1,4 @@
-"""`difsim cliff`: a block of soil that collapses (paper 002, Fig. 1), and what its heap tells of the soil."""
+"""`difsim cliff`: a block of soil that collapses (Schäfer et al. 2017, Fig. 1), and what its heap tells of the soil."""
 
 from dataclasses import dataclass
 from pathlib import Path

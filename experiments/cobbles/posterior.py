@@ -29,9 +29,9 @@ from experiments.cobbles.through import (
     images,
     sensitivity,
 )
-from experiments.corner import corner
 from experiments.harness import Found
 from inversion import Bounded, Importance, Observation, Observations, Problem, Tempered, sample
+from inversion.pairs import draw_pairs, pairs_of
 from inversion.posterior import Posterior
 from inversion.progress import show_progress
 
@@ -111,13 +111,13 @@ def with_posterior(found: Found, known: Setup, quick: bool, count: int) -> Found
     if count > 1:
         others = [posterior(i, FEW_DRAWS, FEW)[0] for i in show_progress(range(1, count), "posteriors")]
         told["coverage"] = coverage([drawn, *others])
-    shown = posteriors.picture_data(drawn, told["unknowns"])
+    shown = pairs_of(drawn, {name: row["value"] for name, row in told["unknowns"].items()})
     groups = {"/shown": shown} | {f"/{k}": v for k, v in posteriors.samples(drawn).items()}
     title = "Restitution and friction by the pixels of one collision, states integrated out"
     return Found(
         dict(found.summary) | {"posterior": told},
         {"result": xr.DataTree.from_dict({"/": result} | groups)},
-        dict(found.figures) | {"posterior": corner(shown, title)},
+        dict(found.figures) | {"posterior": draw_pairs(shown, title)},
     )
 
 

@@ -21,7 +21,7 @@ from difsim.sph.tools import Sliding
 
 RADIUS = 0.1  # m
 GRAVITY = 1.6e-4  # m/s², on 67P
-LAW = Regolith(0.27, 1.4e-4, 1443.0, 1e8, 0.6, gravity=GRAVITY)  # the optimum of paper 000
+LAW = Regolith(0.27, 1.4e-4, 1443.0, 1e8, 0.6, gravity=GRAVITY)  # the optimum of Wu et al. (2019)
 SUPPORT = 2.5  # spacings
 LAYERS = 3
 SIDE = {2: 5.0, 3: 2.5}  # half the width of the bed, in radii

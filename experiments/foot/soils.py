@@ -29,7 +29,7 @@ LET = 0.02  # s: some forty contacts for which new grains are left to themselves
 
 
 class Soil(NamedTuple):
-    """The five unknowns of paper 000; the thickness is a level, the bed's own is measured."""
+    """The five unknowns of Wu et al. (2019); the thickness is a level, the bed's own is measured."""
 
     thickness: float
     grain_diameter: float
@@ -38,7 +38,7 @@ class Soil(NamedTuple):
     friction: float
 
 
-OPTIMUM = Soil(0.25, 1.4e-4, 1443.0, MODULI[0], 0.6)  # about paper 000's, but soft: for repeats
+OPTIMUM = Soil(0.25, 1.4e-4, 1443.0, MODULI[0], 0.6)  # about Wu et al.'s, but soft: for repeats
 
 
 def design(count: int, seed: int) -> list[Soil]:

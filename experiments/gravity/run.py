@@ -1,6 +1,6 @@
 """`difsim gravity`: where one gravity field errs against another, in the three planes through a body.
 
-The fast field fitted to the polyhedron of a mesh, or the ellipsoids and mascons in it, as paper 000 Fig. A.3.
+The fast field fitted to the polyhedron of a mesh, or the ellipsoids and mascons in it, as Wu et al. (2019), Fig. A.3.
 """
 
 import warnings

@@ -1,4 +1,4 @@
-"""`difsim hopper --stage cube`: paper 003's cube on a plane in three gravities, Figs 8-10.
+"""`difsim hopper --stage cube`: the hopper paper's cube on a plane in three gravities, Figs 8-10.
 
 Each release with two normal laws: the paper's own (a damper that starts with a jump: for values), and the default
 one that is smoothed.

@@ -99,7 +99,7 @@ def release_all(
     found = sensitivities(table.isel(case=settled))
     for name, (mean, sigma, unit) in INPUTS.items():
         table[name].attrs = {"units": unit or "1", "mean": mean, "sigma": sigma}
-    result = xr.merge([table, found]).assign_attrs(shape=shape, ellipse=json.dumps(ellipse))
+    result = xr.merge([table, found]).assign_attrs(shape=shape)
     result = describe(result, units=UNITS, names=NAMES)
     times = table["settling_time"].values[settled]
     summary = {

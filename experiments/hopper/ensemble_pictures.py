@@ -1,15 +1,12 @@
 """The picture of an ensemble, from result.nc alone."""
 
-import json
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse
 
-from difsim import Status
-from experiments.style import BLACK, BLUE, GREY, ORANGE, RED
+from difsim import Status, plot
+from experiments.style import BLACK, BLUE, GREY, ORANGE
 
 UNITS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
 INPUTS = {"log_rolling": "rolling resistance", "centre_x": "centre of mass, x", "centre_z": "centre of mass, z"}
@@ -40,24 +37,11 @@ def draw(result: xr.Dataset) -> Figure:
 
 
 def _draw_places(ax: Axes, result: xr.Dataset) -> None:
-    ellipse = json.loads(result.attrs["ellipse"])
-    points = ax.scatter(result["rest_east"], result["rest_north"], 8, result["settling_time"] / 60, cmap="viridis")
-    ax.figure.colorbar(points, ax=ax, label="settling time [min]")
-    long, short = ellipse["semi_axes_1_sigma_m"]
-    for n in (1, 2, 3):
-        angle = 90 - ellipse["azimuth_deg"]
-        shape = Ellipse(ellipse["centre_m"], 2 * n * long, 2 * n * short, angle=angle, fill=False, color=RED, lw=1)
-        ax.add_patch(shape)
-    ax.plot(*ellipse["centre_m"], "+", color=RED, markersize=10, label="centre of the ellipses")
+    places = np.stack([result["rest_east"], result["rest_north"]], axis=1)
+    plot.landing_ellipse(places, ax=ax, c=result["settling_time"] / 60, cmap="viridis")
+    ax.figure.colorbar(ax.collections[0], ax=ax, label="settling time [min]")
     ax.plot(0, 0, "x", color=BLACK, markersize=8, label="site below the release")
     ax.legend(frameon=False, loc="lower right")
-    inside = ", ".join(f"{100 * v:.0f}" for v in ellipse["share_inside"].values())
-    ax.set(xlabel="east of the site [m]", ylabel="north of the site [m]")
-    ax.set_title(
-        f"places of rest; ellipses of 1, 2, 3 σ (1 σ: {long:.1f} x {short:.1f} m)\n"
-        f"{inside} % inside (Gaussian: 39, 86, 99)"
-    )
-    ax.set_aspect("equal", adjustable="datalim")
 
 
 def _draw_times(ax: Axes, minutes: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""`difsim hopper --stage minerva`: MINERVA-II released over Imhotep on 67P, to rest (paper 003, Fig. 11)."""
+"""`difsim hopper --stage minerva`: MINERVA-II released over Imhotep on 67P, to rest (the hopper paper, Fig. 11)."""
 
 import jax
 import jax.numpy as jnp

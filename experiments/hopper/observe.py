@@ -16,7 +16,7 @@ LOST = ("damping", "friction", "rolling")
 
 
 def slip(model: Hopper, t: Scalar | float, state: HopperState) -> Scalar:
-    """Sliding speed m/s at the effective point r_p = Σ δ_j r_j/Σ δ_j (paper 003 Eq 4)."""
+    """Sliding speed m/s at the effective point r_p = Σ δ_j r_j/Σ δ_j (the hopper paper, Eq 4)."""
     arms, gaps = _points(model, state)
     arm = effective_arm(jax.vmap(model.contact.normal.regularisation.penetration)(-gaps), arms)
     velocity = model.free(t, state.body).velocity_at(arm)

@@ -1,4 +1,4 @@
-"""`difsim hopper`: hoppers that bounce on small bodies and come to rest (paper 003)."""
+"""`difsim hopper`: hoppers that bounce on small bodies and come to rest (the hopper paper)."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The bodies and grounds of paper 003: a cube on a plane in three gravities, and their contact."""
+"""The bodies and grounds of the hopper paper: a cube on a plane in three gravities, and their contact."""
 
 from collections.abc import Callable
 
@@ -46,7 +46,7 @@ class Ground(eqx.Module):
     def contact(
         self, outline: AbstractOutline, mass: float | Scalar, normal: "NormalOf | None" = None
     ) -> SurfaceContact:
-        """Paper 003's contact for a body of `mass` kg, with a power law of 3/2 unless `normal` makes another."""
+        """The hopper paper's contact for a body of `mass` kg, with a power law of 3/2 unless `normal` makes another."""
         return SurfaceContact(
             outline,
             (normal or smooth)(self, mass),

@@ -1,4 +1,4 @@
-"""`difsim sampling`: brushes that shovel regolith into a tray, on Earth and on Phobos (paper 002)."""
+"""`difsim sampling`: brushes that shovel regolith into a tray, on Earth and on Phobos (Schäfer et al. 2017)."""
 
 from collections import ChainMap
 from concurrent.futures import ThreadPoolExecutor

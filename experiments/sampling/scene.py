@@ -1,4 +1,4 @@
-"""The brush tool of paper 002 over a bed of regolith, in the plane: particles, materials, paths.
+"""The brush tool of Schäfer et al. (2017) over a bed of regolith, in the plane: particles, materials, paths.
 
 The origin is on the surface, in its uppermost particles, midway between the brushes; y is up. What the paper does
 not say stands under "Ours".

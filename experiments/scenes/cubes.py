@@ -1,4 +1,4 @@
-"""Scenes of a ball that rubs on the ground, and of the cube of paper 003 that tumbles: contacts one after the other."""
+"""Scenes of a ball that rubs on the ground, and of the hopper paper's tumbling cube: one contact after the other."""
 
 from functools import partial
 

@@ -102,7 +102,7 @@ def clipped_restitution(ratio):
 
 
 def compressive_restitution(ratio):
-    """Return e of a damper that acts in compression only (paper 003)."""
+    """Return e of a damper that acts in compression only (the hopper paper)."""
     angle = jnp.where(ratio < 1, jnp.arccos(jnp.minimum(ratio, 1.0)), jnp.arccosh(jnp.maximum(ratio, 1.0)))
     return jnp.exp(-frequency(ratio) * angle)
 
@@ -254,7 +254,7 @@ def proportional(e):
 
 
 def jumping(e):
-    """Return a damper that jumps at touch (paper 003)."""
+    """Return a damper that jumps at touch (the hopper paper)."""
     spring, damping = contact.Hooke(2.4e7), contact.CompressionDamping
     return NormalForce.from_restitution(e, spring, NoSmoothing(), mass=1.0, damping=damping)
 

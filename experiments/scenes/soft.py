@@ -187,7 +187,7 @@ def scene(name, build, draws=HOP, drives=(), reverse=None):
 
 ROUND = HOP | {"semi_axes": uniform(3 * np.ones(3), 8), "place": direction(), "omega": normal(0.05, 3)}
 PITTED = HOP | {"size": magnitude(0.05, 0.3), "place": direction(), "omega": normal(0.05, 3)}
-# Two laws of paper 003 can give energy: the force that keeps a slow slip as it is, and that of rolling resistance.
+# Two laws of the hopper paper can give energy: the force that keeps a slow slip as it is, and rolling resistance.
 SCENES = (
     scene("ball, linear, tensile damper", partial(build_on_plane, ball, tensile)),
     scene("cube, linear, compressive damper", partial(build_on_plane, cube, compressive), reverse=Unrolled()),

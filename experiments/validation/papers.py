@@ -63,7 +63,7 @@ COLLISION = "difsim cobbles", "cobbles/collision"
 ESTIMATION = "difsim cobbles --stage estimate", "cobbles/estimate"
 SECTIONS = (
     Section(
-        "Paper 000: Philae at Agilkia",
+        "Wu et al. (2019): Philae at Agilkia",
         "The paper gives one touchdown, the optimum of its search. We take its numbers as data and fit our model to "
         "them. The tolerance is three standard deviations of the data. Numbers that are not fitted are reported. The "
         "fit reaches the numbers at tilts of several degrees, but the prior has a standard deviation of 2°. The last "
@@ -74,7 +74,7 @@ SECTIONS = (
         "agilkia",
     ),
     Section(
-        "Paper 001: energies of two cobbles",
+        "Vaghi et al.: energies of two cobbles",
         "Table 5 of the paper: the energetic restitution CoR_E, which is the kinetic energy after the collision "
         "divided by that before it. It depends on the coefficient of restitution e, which is an input, and on the "
         "angle α between the velocity and the line of centres. From 0 to 15° the paper's numbers fall, and from 15° "
@@ -84,7 +84,7 @@ SECTIONS = (
         "cobbles",
     ),
     Section(
-        "Paper 001: normal speeds",
+        "Vaghi et al.: normal speeds",
         "Table 6 of the paper: the normal speed at the contact after the collision divided by that before it. Our "
         "impact law makes it equal to e.",
         *COLLISION,
@@ -92,7 +92,7 @@ SECTIONS = (
         "cobbles",
     ),
     Section(
-        "Paper 001: states from images",
+        "Vaghi et al.: states from images",
         "Tables 10 to 12 of the paper: the rms error of the estimated positions and spins along arc 1 (body 1, body 2) "
         "and arc 2 (body 1, body 2), for noise of the pixels and of the markers (0.67 mm) alone. The paper gives one "
         "draw of the noise. Ours are medians of 100 draws, and the range that holds 90 % of them. The paper's Tables "
@@ -102,7 +102,7 @@ SECTIONS = (
         "cobbles",
     ),
     Section(
-        "Paper 001: accuracy against noise",
+        "Vaghi et al.: accuracy against noise",
         "Figs 17 and 18 of the paper, of which no numbers are printed: mean residual and standard deviations of body 1 "
         "on the second arc, as the noise of the markers rises from 0.1 to 2 mm and that of the pixels from 1 to 3 px. "
         "Ours are the values at the least and at the most of both. The standard deviations come from the errors of the "
@@ -112,7 +112,7 @@ SECTIONS = (
         "cobbles",
     ),
     Section(
-        "Paper 001: estimation",
+        "Vaghi et al.: estimation",
         "Tables 14 to 16 of the paper: CoR_E is estimated from camera images, for three arrangements of the cameras "
         "(scenarios) and a pixel noise of 1 to 3 px. Many fits are made, each with new noise. The rows give the share "
         "of fits that converge, the mean of CoR_E and its standard deviation σ.",
@@ -121,7 +121,7 @@ SECTIONS = (
         "cobbles",
     ),
     Section(
-        "Paper 002: a cliff",
+        "Schäfer et al. (2017): a cliff",
         "Fig. 1 of the paper: the surface of the heap after a block of rods has collapsed. The measured points, in the "
         'column "paper", are resolved to 2 mm. This run has the speed of sound of the soil, 20.7 m/s, in its '
         "viscosity.",
@@ -131,7 +131,7 @@ SECTIONS = (
         "cliff",
     ),
     Section(
-        "Paper 002: a cliff, with 600 m/s",
+        "Schäfer et al. (2017): a cliff, with 600 m/s",
         "The same with the paper's speed of sound of 600 m/s in the viscosity, with which the heap does not follow the "
         "measured surface: it is torn apart where it should shear. The paper's figure cannot be of that value in the "
         "equation that it prints.",
@@ -141,7 +141,7 @@ SECTIONS = (
         "cliff",
     ),
     Section(
-        "Paper 002: brushes",
+        "Schäfer et al. (2017): brushes",
         "The paper concludes, from pairs of runs, how much soil two brushes collect. Our numbers are the areas of soil "
         "in the tray in the first and in the second run.",
         "difsim sampling --spacing 0.0016 --softening 4",
@@ -150,7 +150,7 @@ SECTIONS = (
         "sampling",
     ),
     Section(
-        "Paper 003: a cube",
+        "The hopper paper: a cube",
         "The paper prints no numbers of its results, so the trends of its figures are compared. A cube is thrown onto "
         'a plane in the gravity of three bodies. "paper" is the contact law of the paper, and "smooth" is another one. '
         "v* is the slip speed below which friction is regularised; it is 1e-2, 1e-3 and 1e-4 m/s. Fig. 10 shows in "
@@ -161,7 +161,7 @@ SECTIONS = (
         "hopper",
     ),
     Section(
-        "Paper 003: a settling hopper",
+        "The hopper paper: a settling hopper",
         "Fig. 11 of the paper: one path of MINERVA-II from its release to rest. Half a millimetre at the touchdown "
         "becomes metres at rest, so only the kind of motion is compared.",
         "difsim hopper --stage minerva",

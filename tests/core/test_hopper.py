@@ -78,7 +78,7 @@ def test_smooth_onset_raises_the_restitution_as_predicted(name, deviations):
 
 
 def test_compressive_damper_dissipates_in_compression_only():
-    """Paper 003, sec. 4.1 and Fig. 10: past the deepest point nothing is lost."""
+    """The hopper paper, sec. 4.1 and Fig. 10: past the deepest point nothing is lost."""
     depth = elastic_depth("linear compressive", 0.1)
     model = ball(normal("linear compressive", 0.5, 0.02 * depth), SMOOTH)
     start = model.start(state((0.0, 0.0, RADIUS - 0.3 * depth)))

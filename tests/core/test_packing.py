@@ -176,7 +176,7 @@ def test_each_lobe_has_its_density():
 
 
 def published_rule(mesh, ellipsoids):
-    """Paper 000, appendix A: a lump a facet, and the share of the rest's volume that they have before they are scaled.
+    """Wu et al. (2019), appendix A: a lump a facet, and their share of the rest's volume before they are scaled.
 
     The lines from the facet's corners to an ellipsoid's centre cut the ellipsoid and bound a frustum. Of the frusta to
     all ellipsoids each facet takes the one of least volume, as a point in its centroid.

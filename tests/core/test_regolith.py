@@ -15,7 +15,7 @@ UNKNOWNS = ("thickness", "grain_diameter", "grain_density", "grain_modulus", "fr
 
 
 def regolith(**changes) -> Regolith:
-    """The optimum of paper 000."""
+    """The optimum of Wu et al. (2019)."""
     values = {
         "thickness": 0.27,
         "grain_diameter": 1.4e-4,

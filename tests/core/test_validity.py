@@ -49,7 +49,7 @@ def fall(stiffness, regularisation, method, **options):
     ids=lambda x: getattr(x, "__name__", type(x).__name__),
 )
 def test_the_derivative_through_a_jump_is_refused(derivative, method):
-    """A negative test: paper 003's damper begins at once, and the value alone is to be had."""
+    """A negative test: the hopper paper's damper begins at once, and the value alone is to be had."""
 
     def end(stiffness, **options):
         return fall(stiffness, NoSmoothing(), method, **options).last.x[1]

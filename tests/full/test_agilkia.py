@@ -18,6 +18,7 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.joint_cases import JOINT, TOUCHDOWN
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import TOLERANCE, NodeSolver, draw_posterior, search_tree
+from experiments.geometry import parts
 from experiments.variables import BODY
 from inversion import Checkpoint
 from inversion.branch import enumerate_leaves
@@ -106,6 +107,7 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
     assert_described(summary, result)
     assert_spin_is_in_its_frame(result)
     assert result["outline"].attrs["frame"] == BODY
+    assert [part.name for part in parts(result)] == ["outline", "ground", "boulder"]  # what difsim view draws
     assert result.attrs["lander"] == "Philae" and result.attrs["body"] == "67P"
     assert np.linalg.norm(result["gravity"]) == pytest.approx(1.637e-4, rel=1e-3)
     assert summary["gravity_m_s2"] == result["gravity"].values.tolist() and len(summary["assumed"]) == 2

@@ -9,7 +9,7 @@ import trimesh
 
 import experiments
 from experiments.agilkia.run import Agilkia
-from experiments.harness import find_studies
+from experiments.commands import find_studies
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "lander.py"
 
@@ -20,7 +20,7 @@ AFTER_OTHERS = {
     ("validation", "pages"),
 }  # need what other runs have left
 
-STUDIES = {name: study for name, study in find_studies(experiments).items() if name not in WITHOUT}
+STUDIES = {name: study.load() for name, study in find_studies(experiments).items() if name not in WITHOUT}
 STAGES = [
     (name, stage) for name, study in STUDIES.items() for stage in study.stages if (name, stage) not in AFTER_OTHERS
 ]

@@ -9,9 +9,9 @@ import pytest
 
 from difsim import dynamics, gravity, shape, simulate
 from difsim.session import OLDER_EMITTER
-from experiments.benchmarks import gpu
-from experiments.benchmarks.gpu_program import read
-from experiments.benchmarks.gpu_target import compile_for_h100
+from experiments.benchmark import gpu
+from experiments.benchmark.gpu_program import read
+from experiments.benchmark.gpu_target import compile_for_h100
 from inversion import Bounded, Discrete, Observation, Observations, Problem, cube, programs
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments.benchmarks import gradients
-from experiments.benchmarks.gradients import error, reference
+from experiments.benchmark import gradients
+from experiments.benchmark.gradients import error, reference
 
 WORKS = {work.name: work for work in gradients.suite()}
 

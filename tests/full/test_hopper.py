@@ -88,7 +88,7 @@ NUMBERS = 1e5, 0.4, 2e-3, (0.1, 0.2, 0.3)  # stiffness, friction, rolling resist
 
 
 def grounded_cube(stiffness, friction, rolling, omega):
-    """The cube of paper 003's laws, wide regularisations, on the floor of a turning target."""
+    """The cube of the hopper paper's laws, wide regularisations, on the floor of a turning target."""
     contact = SurfaceContact(
         Vertices.box((EDGE, EDGE, EDGE)),
         NormalForce(PowerLaw(stiffness, 1.5), ClippedDamping(30.0), 1e-3),

@@ -53,12 +53,16 @@ def test_a_wheel_runs_the_main_study_from_any_folder(tmp_path):
     inside = zipfile.ZipFile(wheel).namelist()
     for file in (path for path in data_folder().rglob("*") if path.is_file()):
         assert f"experiments/data/{file.relative_to(data_folder())}" in inside
-    assert not [name for name in inside if "benchmarks" in name] and "experiments/templates/page.html.j2" in inside
+    assert (
+        not [name for name in inside if "experiments/benchmark/" in name]
+        and "experiments/templates/page.html.j2" in inside
+    )
 
     run(sys.executable, "-m", "venv", tmp_path / "empty")
     run(tmp_path / "empty/bin/pip", "install", "-q", f"{wheel}[studies]", "-c", ROOT / "constraints.txt")
     difsim = tmp_path / "empty/bin/difsim"
     assert run(difsim, "--version") == f"difsim {VERSION}\n"
+    assert f"\nversion: {VERSION}\n" in run(difsim, "--cite")
     refused = subprocess.run([difsim, "benchmark", "gravity"], capture_output=True, text=True, env=environment)
     assert refused.stderr == "difsim: the benchmarks are not installed: run them in a checkout of the sources\n"
     said = run(difsim, "agilkia", "--quick", XDG_CACHE_HOME=str(tmp_path / "cache"))

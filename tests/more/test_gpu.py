@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.gpu_program import BANDWIDTH, LAUNCH, read
+from experiments.benchmark.gpu_program import BANDWIDTH, LAUNCH, read
 
 ROOT = Path(__file__).parents[2]
 

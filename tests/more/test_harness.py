@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal, get_args, get_type_hints
 
 import matplotlib.image
@@ -16,8 +17,9 @@ import pytest
 import xarray as xr
 
 import experiments
+from experiments.commands import TOOLS, find_studies
 from experiments.geometry import surface
-from experiments.harness import Found, Study, find_studies, write
+from experiments.harness import Found, Study, write
 from experiments.variables import BODY, describe, find_undescribed
 from inversion.sweeps import compute_parts
 from tests.results import assert_described
@@ -62,7 +64,7 @@ Toy.stages = {"fall": fall, "rest": lambda options, out: Found({"time_s": float(
 COMMANDS = {
     "help": ["--help"],
     "fall": ["--height", "4.905", "--quick", "--ground", "ground.obj"],
-    "all": ["--stage", "all", "--out", "out", "--keep-checkpoint"],
+    "all": ["--stage", "all", "--out", "out", "--keep-checkpoint", "--quiet"],
     "bad": ["--height", "-1"],
 }
 COMMAND = """
@@ -121,7 +123,9 @@ def test_a_study_is_added_by_its_folder_alone(finished_commands, folder):
         "fall.png",
         "report.html",
         "inputs",
+        "log.txt",
     }
+    assert (out / "log.txt").read_text() == finished_commands["fall"][1]
     assert [path.read_text() for path in (out / "inputs").iterdir()] == ["v 0 0 0"]
     summary = json.loads((out / "summary.json").read_text())
     assert summary["time_s"] == 1.0 and summary["stage"] == "fall" and summary["quick"]
@@ -133,8 +137,27 @@ def test_a_study_is_added_by_its_folder_alone(finished_commands, folder):
     assert matplotlib.image.imread(out / "fall.png").shape[:2] == (150, 300)  # in the style of all pictures
 
 
+def test_help_names_each_command_and_imports_no_library(folder):
+    code = """
+import sys
+from experiments.__main__ import main
+for word in ("--version", "--help", "--cite"):
+    sys.argv[1:] = [word]
+    main()
+print(sorted({"numpy", "jax", "tyro", "difsim", "rich"} & sys.modules.keys()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    version, *lines, imported = done.stdout.splitlines()
+    assert version.startswith("difsim 0.") and imported == "[]"
+    assert "\n".join(lines).endswith(Path("CITATION.cff").read_text(encoding="utf-8").rstrip())
+    for name, command in (find_studies(experiments) | TOOLS).items():
+        (line,) = (line for line in lines if line.startswith(f"  {name} "))
+        assert line.split()[1] == command.load().__doc__.split()[0]
+
+
 def test_all_stages_write_into_folders_of_their_own(finished_commands, folder):
-    assert finished_commands["all"][0] == 0, finished_commands["all"]
+    assert finished_commands["all"] == [0, ""]
+    assert "time, s 0.6386" in (folder / "out" / "fall" / "log.txt").read_text()
     assert {path.name for path in (folder / "out").iterdir()} == {"fall", "rest"}
     assert json.loads((folder / "out" / "rest" / "summary.json").read_text())["time_s"] is None  # no NaN in JSON
     assert (folder / "out" / "fall" / "run.checkpoint").is_dir()
@@ -150,7 +173,6 @@ class Many(Study):
     """Runs that a cluster computes."""
 
     stage: Literal["many", "one"] = "many"
-    command = "many"
     cluster_stages = ("many",)
     stages: ClassVar = dict.fromkeys(
         ("many", "one"), lambda options, out: Found({"made": list(compute_parts(TASKS, None, options.executor))})
@@ -158,7 +180,7 @@ class Many(Study):
 
 
 def test_every_stage_of_every_study_can_be_chosen():
-    studies = find_studies(experiments)
+    studies = {name: command.load() for name, command in find_studies(experiments).items()}
     assert {"agilkia", "benchmark", "cliff", "hopper"} <= set(studies)
     for name, study in studies.items():
         chosen = get_args(get_type_hints(study)["stage"])
@@ -241,7 +263,8 @@ def test_a_stage_has_the_executor_of_its_cluster(tmp_path, capsys, monkeypatch):
 
 
 def test_every_stage_for_a_cluster_is_a_stage():
-    found = {name: s.cluster_stages for name, s in find_studies(experiments).items() if s.cluster_stages}
+    studies = {name: command.load() for name, command in find_studies(experiments).items()}
+    found = {name: study.cluster_stages for name, study in studies.items() if study.cluster_stages}
     assert {"agilkia", "hopper", "hera", "cobbles", "column", "sampling", "foot"} == set(found)
     for name, stages in found.items():
-        assert set(stages) <= set(find_studies(experiments)[name].stages), name
+        assert set(stages) <= set(studies[name].stages), name

@@ -15,9 +15,9 @@ from experiments.cliff.inverse import STATIONS
 from experiments.cliff.run import CliffStudy
 from experiments.cobbles.posterior import Pixels, reflections
 from experiments.cobbles.run import Cobbles
-from experiments.corner import corner
 from experiments.harness import Found, write
-from inversion import Importance, Tempered, sample
+from inversion import Importance, Tempered, corner, sample
+from inversion.pairs import draw_pairs, pairs_of
 from tests import toys
 
 SMALL = Importance(Tempered(160, 8), generation=200)
@@ -46,19 +46,21 @@ def test_sample_that_cannot_be_trusted_tells_no_number(mixed_posterior):
 
 
 def test_corner_is_drawn_from_its_dataset_alone(mixed_posterior, tmp_path):
-    names = [name for name in mixed_posterior.draws if name not in mixed_posterior.probabilities]
-    told = {
-        name: row
-        for name, row in posteriors.rows(mixed_posterior, mixed_posterior.median).items()
-        if name in names
-    }
-    shown = posteriors.picture_data(mixed_posterior, told)
-    shown.to_netcdf(tmp_path / "shown.nc", engine="h5netcdf")
-    write(
-        tmp_path, Found(figures={"corner": corner(xr.load_dataset(tmp_path / "shown.nc"), "toy")}), {}, CliffStudy
-    )
+    pairs_of(mixed_posterior, mixed_posterior.median).to_netcdf(tmp_path / "shown.nc", engine="h5netcdf")
+    figure = draw_pairs(xr.load_dataset(tmp_path / "shown.nc"), "toy")
+    write(tmp_path, Found(figures={"corner": figure}), {}, CliffStudy)
     assert (tmp_path / "corner.png").stat().st_size > 10_000
-    corner(xr.Dataset(), "nothing")
+    draw_pairs(xr.Dataset(), "nothing")
+
+
+def test_corner_shows_choices_and_no_interval_of_a_bad_sample(mixed_posterior):
+    figure = corner(mixed_posterior, title="toy")
+    panels = {ax.get_title(loc="left"): ax for ax in figure.axes if ax.get_ylabel() == "probability"}
+    for name, choices in mixed_posterior.probabilities.items():
+        assert [bar.get_height() for bar in panels.pop(name).patches] == [share for share, _ in choices.values()]
+    assert not panels
+    bad = replace(mixed_posterior, sampled=replace(mixed_posterior.sampled, k_hat=0.9))
+    assert "choice" not in pairs_of(bad, bad.median) and np.isnan(pairs_of(bad, bad.median)["lo95"]).all()
 
 
 def test_ranks_of_uniform_truths_are_uniform_and_of_others_not():

@@ -13,7 +13,7 @@ from difsim.dem import Grains, HertzMindlin
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
 from difsim.stepping.marching import EqualSteps, advance, initialise
-from experiments.benchmarks import compile
+from experiments.benchmark import compile
 from tests.helpers import to_single
 
 

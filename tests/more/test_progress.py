@@ -2,11 +2,13 @@
 
 import io
 import sys
+from functools import partial
 
 import pytest
 import rich
 from rich.console import Console
 
+from experiments.log import keep_log
 from inversion.progress import Bar, show_progress
 
 
@@ -37,3 +39,30 @@ def test_items_pass_and_a_hidden_bar_writes_nothing(terminal):
 def test_output_into_a_file_has_no_bar(capsys):
     assert list(show_progress(iter("ab"), "parts")) == ["a", "b"]
     assert capsys.readouterr() == ("", "")
+
+
+def test_output_into_a_file_has_a_line_each_minute(capsys, monkeypatch):
+    with Bar("a search", 4.0) as bar:
+        start = bar._progress.tasks[0].start_time
+        for seconds in (59, 61, 119, 122):
+            monkeypatch.setattr(bar._progress.tasks[0], "_get_time", partial(float, start + seconds))
+            bar.advance()
+        bar.note("misfit 3")
+    assert capsys.readouterr() == (
+        "",
+        "a search: 2 of 4, 61 s, about 61 s left\na search: 4 of 4, 122 s, about 0 s left\n",
+    )
+
+
+def test_a_log_has_what_is_said_and_no_bar(terminal, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(rich, "_console", Console(force_terminal=True, width=100))
+    with Bar("the command"), keep_log(tmp_path / "log.txt"), Bar("a search"):
+        sys.stdout.write("a table\n")
+    with pytest.raises(ValueError), keep_log(tmp_path / "log.txt", is_quiet=True):
+        sys.stdout.write("not on the screen\n")
+        raise ValueError("wrong")
+    first, second, *error = (tmp_path / "log.txt").read_text().splitlines()
+    assert (first, second, error[-1]) == ("a table", "not on the screen", "ValueError: wrong")
+    shown = terminal.getvalue()
+    assert "a table" in shown and "a search" in shown and "not on the screen" not in shown

@@ -46,7 +46,10 @@ try:
     mesh.box((1, 1, 1))
 except ImportError as error:
     print(error)
-import experiments.__main__
+import sys
+from experiments.__main__ import main
+sys.argv[1:] = ["hopper"]
+main()
 """
     command = [sys.executable, "tests/bare.py", code]
     run = subprocess.run(command, cwd=README.parent, capture_output=True, text=True, check=False)

@@ -11,7 +11,8 @@ import xarray as xr
 
 import experiments
 from experiments import rerun
-from experiments.harness import Found, Study, find_studies
+from experiments.commands import Command, find_studies
+from experiments.harness import Found, Study
 from experiments.rerun import Compare, Rerun, compare
 
 FACTORS = {"of the machine": 1.0}
@@ -30,14 +31,13 @@ class Toy(Study):
     stage: Literal["fall"] = "fall"
     ground: Path | None = None
     speeds: tuple[float, ...] = (1.0, 2.0)
-    command: ClassVar[str] = "toy"
     stages: ClassVar = {"fall": fall}
 
 
 @pytest.fixture
 def ran(tmp_path, monkeypatch):
     """A folder of results by a ground of 3 m, in a world in which that study is installed."""
-    monkeypatch.setattr(rerun, "find_studies", lambda package: {"toy": Toy})
+    monkeypatch.setattr(rerun, "find_studies", lambda package: {Toy.name(): Command(__name__, "Toy")})
     monkeypatch.setitem(FACTORS, "of the machine", 1.0)
     ground = tmp_path / "ground.txt"
     ground.write_text("3.0")
@@ -90,13 +90,13 @@ def test_what_cannot_be_repeated_is_refused(ran, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="is not as it was read"):
         Rerun(folder=ran).run()
     monkeypatch.setattr(rerun, "find_studies", lambda package: {})
-    with pytest.raises(ValueError, match="the study 'toy', which is not installed"):
+    with pytest.raises(ValueError, match="which is not installed"):
         Rerun(folder=ran).run()
 
 
 @pytest.mark.parametrize("name", sorted(find_studies(experiments)))
 def test_the_options_of_each_study_survive_their_file(name, tmp_path):
-    kind = find_studies(experiments)[name]
+    kind = find_studies(experiments)[name].load()
     needed = {"gravity": {"mesh": Path(__file__)}, "benchmark": {"stage": next(iter(kind.stages))}}
     study = kind(out=tmp_path, **needed.get(name, {}))
     stage = study.stage if study.stage in study.stages else next(iter(study.stages))

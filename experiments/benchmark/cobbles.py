@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from difsim import simulate
 from difsim.body import Stone
 from difsim.dynamics import Pair, PairState
-from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.benchmark.timing import cpu_seconds, row
 from experiments.cobbles import paper
 from experiments.cobbles.collision import STEP, Cases, collisions
 from experiments.cobbles.laws import Law, hard, smooth

@@ -21,10 +21,10 @@ from difsim.mesh import TriMesh
 from difsim.particles.neighbours import Neighbours
 from difsim.stepping.marching import EqualSteps, NeighbourList, Progress, advance, allocate, initialise
 from difsim.wide import accelerators
-from experiments.benchmarks import compile, dem, sph
-from experiments.benchmarks.gpu_program import BANDWIDTH, Loop, read
-from experiments.benchmarks.gpu_target import compile_for_h100
-from experiments.benchmarks.timing import row, to_float32
+from experiments.benchmark import compile, dem, sph
+from experiments.benchmark.gpu_program import BANDWIDTH, Loop, read
+from experiments.benchmark.gpu_target import compile_for_h100
+from experiments.benchmark.timing import row, to_float32
 from experiments.cliff.scene import ROWS, Cliff, soil
 from inversion.programs import map_in_threads
 

@@ -27,7 +27,7 @@ from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.shape import Plane
-from experiments.benchmarks.timing import cpu_seconds, row, to_float32, to_float32_except
+from experiments.benchmark.timing import cpu_seconds, row, to_float32, to_float32_except
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
 MODULUS, POISSON, RESTITUTION, FRICTION = 1e7, 0.25, 0.5, 0.5

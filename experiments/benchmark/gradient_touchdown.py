@@ -11,7 +11,7 @@ from difsim import Adaptive, FixedSteps, Forward, Unrolled
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import problem
 from experiments.agilkia.solve import with_solver
-from experiments.benchmarks.timing import row
+from experiments.benchmark.timing import row
 from inversion import Problem
 
 # The default's number of steps for all, the reference too: another one compiles the touchdown again.

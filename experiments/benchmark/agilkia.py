@@ -20,7 +20,7 @@ from experiments.agilkia.baseline import STOP, descend, jacobian_cost, paper_obj
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.run import Agilkia
 from experiments.agilkia.solve import ORDER, NodeSolver, draw_posterior, search_tree
-from experiments.benchmarks.timing import row
+from experiments.benchmark.timing import row
 from experiments.evolution import Evolution, evolve
 from inversion import Checkpoint, Problem, branch_and_bound
 from inversion.branch import enumerate_leaves

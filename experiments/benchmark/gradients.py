@@ -22,8 +22,8 @@ import numpy as np
 from jaxtyping import Array
 
 from difsim import Adaptive, FixedSteps, Forward, Ignore, MaxImpacts, Reverse, Solution, Status
-from experiments.benchmarks import gradient_touchdown
-from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.benchmark import gradient_touchdown
+from experiments.benchmark.timing import cpu_seconds, row
 from experiments.scenes import closed, cubes, line
 from experiments.scenes.closed import time_of_bounces
 from experiments.scenes.engines import Options

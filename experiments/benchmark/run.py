@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import tyro
 
-from experiments.benchmarks import (
+from experiments.benchmark import (
     agilkia,
     cobbles,
     cobbles_estimation,
@@ -57,8 +57,6 @@ class Benchmark(Study):
     float32, against PySPH in the interpreter that DIFSIM_PYSPH_PYTHON names (Debian: python3-pysph)."""
     seeds: int = 10
     """Seeds (agilkia), random points of the prior (gradients), or runs whose median is taken (the others)."""
-
-    command = "benchmark"
 
     def folder(self, stage: str) -> Path:
         """One folder for all benchmarks."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from difsim.mesh import TriMesh, surface_points
 from difsim.shape import Ellipsoid, GridSDF, Plane, Rough, comet_67p
-from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.benchmark.timing import cpu_seconds, row
 
 SPACING = 25.0  # m, of the table
 BATCH = 256  # points at once: their pieces of the table stay in the cache

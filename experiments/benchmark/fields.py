@@ -14,7 +14,7 @@ from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
 from difsim.gravity.sampling import sample_above_surface
 from difsim.mesh import TriMesh
 from difsim.shape import comet_67p
-from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.benchmark.timing import cpu_seconds, row
 
 SHAP5 = 3.8e6  # facets of the mesh that the paper's ratios refer to: 818 for potentials, 720 for trajectories
 HEIGHTS = (0.1, 20.0, 100.0, 500.0)  # m

@@ -23,7 +23,7 @@ from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import resume
-from experiments.benchmarks.timing import cpu_seconds, row, to_float32, to_float32_except
+from experiments.benchmark.timing import cpu_seconds, row, to_float32, to_float32_except
 from experiments.cliff.scene import ROWS, Cliff, soil
 
 PEER = "DIFSIM_PYSPH_PYTHON"

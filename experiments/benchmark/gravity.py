@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from experiments.benchmarks.fields import field_rows
-from experiments.benchmarks.timing import row
+from experiments.benchmark.fields import field_rows
+from experiments.benchmark.timing import row
 
 HERE = Path(__file__).parent
 # Vertices of the body, and points: some seconds of the peer's time on one thread.

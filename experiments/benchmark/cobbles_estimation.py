@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.benchmark.timing import cpu_seconds, row
 from experiments.cobbles.arcs import STOPS, ArcProblem, Tracks, fit_arc, images
 from experiments.cobbles.montecarlo import ACCEPTABLE, times, world
 from experiments.cobbles.paper_estimation import BOX, MARKER_NOISE

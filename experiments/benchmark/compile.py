@@ -33,9 +33,9 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import STRICT, problem
 from experiments.agilkia.solve import with_solver
 from experiments.agilkia.worlds import analogue
-from experiments.benchmarks.cobbles import _ends
-from experiments.benchmarks.dem import DT, bed
-from experiments.benchmarks.timing import row
+from experiments.benchmark.cobbles import _ends
+from experiments.benchmark.dem import DT, bed
+from experiments.benchmark.timing import row
 from experiments.cliff.scene import Cliff, soil
 from experiments.cobbles import paper
 from experiments.cobbles.arcs import ArcProblem, Tracks, images

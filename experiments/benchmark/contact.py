@@ -21,7 +21,7 @@ from difsim.dynamics import Hopper
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.stepping.solvers import AbstractSolver
-from experiments.benchmarks.timing import cpu_seconds, row
+from experiments.benchmark.timing import cpu_seconds, row
 from experiments.hopper import imhotep
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground
 
