@@ -9,6 +9,7 @@ import numpy as np
 
 from difsim import contact, gravity, shape
 from difsim.contact.friction import TangentialHistory
+from difsim.dynamics.primary import Tide
 from difsim.mesh import TriMesh
 
 
@@ -59,7 +60,7 @@ FIELDS = Catalogue(
         "polyhedron": lambda: gravity.Polyhedron(tetrahedron(), 1 / _G),
         "harmonics": lambda: gravity.Harmonics(5.0, 0.2, *np.random.default_rng(4).normal(0.0, 1.0, (2, 5, 5))),
         "rotating": lambda: gravity.Rotating(mascons(), (0.1, 0.2, -0.3)),
-        "tide": lambda: gravity.Tide(gravity.PointMass(90.0, (0.1, 0.0, -0.2)), (4.0, 3.0, -1.0)),
+        "tide": lambda: Tide(gravity.PointMass(90.0, (0.1, 0.0, -0.2)), (4.0, 3.0, -1.0)),
         "sum": lambda: mascons() + gravity.Uniform((0.0, 0.0, -0.5)),
         "scaled": lambda: 2.5 * mascons(),
     }

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from difsim.curve import Curve
 from difsim.declarations import part, quantity
 from difsim.dynamics.frames import AbstractFrame, frame_field
-from difsim.gravity import AbstractField, Tide
+from difsim.gravity import AbstractField
 from difsim.gravity.field import Turned
 from difsim.rotation import Rotation
 from difsim.typing import Scalar, Vec3
@@ -57,15 +57,34 @@ def eccentric_anomaly(M: Scalar, e: Scalar) -> Scalar:
     return turns + step(step(E, M, e), M, e)
 
 
+class Tide(AbstractField):
+    """The tide of another body at one time: its pull on a point, less its pull on the origin, which falls freely.
+
+    U = U₀(x - r) - U₀(-r) - x·g₀(-r). Only `Primary` makes one, because the position r changes with time in all frames
+    but one that turns with a circular orbit.
+    """
+
+    tag = "tide"
+    field: AbstractField = part("gravity U₀ of the other body, about its own origin")
+    position: Vec3 = quantity("m", "position r of the other body")
+
+    def potential(self, x: Vec3) -> Scalar:
+        return self.field.tide(-self.position, x)
+
+
 class Primary(eqx.Module):
-    """A second body: its gravity, its orbit as seen from the body of the frame, and its own rotation."""
+    """A second body: its gravity, its orbit as seen from the body of the frame, and its own rotation.
+
+    The tide of a `PointMass`, and of sums with it, keeps all digits. That of any other field is a difference: the
+    acceleration loses the factor |r|/|x|, so give the gravity as a point mass and a rest.
+    """
 
     field: AbstractField = part("gravity of the primary about its own origin")
     orbit: Kepler | Curve = part("position of the primary from the origin, in axes that do not rotate")
     frame: AbstractFrame = frame_field("spin ω [3] of the primary, rad/s, or its frame", default=(0.0, 0.0, 0.0))
 
     def tide(self, t: Scalar, attitude: Rotation) -> AbstractField:
-        """The tide of the primary in a frame.
+        """The tide of the primary in a frame at one time.
 
         **Arguments:** `t`, s; `attitude`, from the frame to the axes that do not rotate. **Returns:** the field.
         """

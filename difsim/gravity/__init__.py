@@ -1,7 +1,7 @@
 """Gravity fields: the potential U at one point, positive near mass, with g = +∇U."""
 
 from difsim.gravity.ellipsoid import Ellipsoid, lobes_67p
-from difsim.gravity.field import AbstractField, PointMass, Rotating, Tide, Uniform
+from difsim.gravity.field import AbstractField, PointMass, Rotating, Uniform
 from difsim.gravity.gridded import Gridded
 from difsim.gravity.growth import inscribe
 from difsim.gravity.harmonics import Harmonics, read_harmonics
@@ -19,7 +19,6 @@ __all__ = [
     "PointMass",
     "Polyhedron",
     "Rotating",
-    "Tide",
     "Uniform",
     "cluster_lumps",
     "error_map",

@@ -170,23 +170,6 @@ class PointMass(AbstractField):
         return safe.divide(self.GM, r) * (safe.divide(q**2 * (2 + s), 2 * s * (1 + s) ** 2) - 0.5 * square)
 
 
-class Tide(AbstractField):
-    """The tide of another body: its pull on a point, less its pull on the origin, which falls freely.
-
-    U = U₀(x - r) - U₀(-r) - x·g₀(-r), a field that is added to the body's own: `Ellipsoid(...) + Tide(PointMass(GM,
-    (0, 0, 0)), r)`. In a frame that rotates with the orbit this is the restricted problem of three bodies. The tide
-    of a `PointMass`, and of sums with it, keeps all digits. That of any other field is a difference: the acceleration
-    loses the factor |r|/|x|, so give the primary as a point mass and a rest.
-    """
-
-    tag = "tide"
-    field: AbstractField = part("gravity U₀ of the other body, about its own origin")
-    position: Vec3 = quantity("m", "position r of the other body")
-
-    def potential(self, x: Vec3) -> Scalar:
-        return self.field.tide(-self.position, x)
-
-
 def as_points(points: Any) -> Float[Array, "P 3"]:
     """The points of `evaluate` as an array.
 

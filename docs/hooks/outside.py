@@ -10,8 +10,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 STUDIES = {
-    f"experiments/{p.parent.name}/README.md": f"studies/{p.parent.name}.md"
-    for p in ROOT.glob("experiments/*/README.md")
+    f"experiments/{p.parent.name}/{p.name}": f"studies/{p.parent.name}-{p.stem}.md".replace("-README", "")
+    for p in ROOT.glob("experiments/*/*.md")
 }
 PLACES = STUDIES | {
     "CONTRIBUTING.md": "contributing.md",

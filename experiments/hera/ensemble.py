@@ -18,7 +18,7 @@ from experiments.hera.world import Case, angles_of, librate, model_of, release_o
 from experiments.variables import describe
 from inversion import Checkpoint, sweep
 
-LONGEST, SAMPLES = 43_200.0, 721  # s, and times at which the height is looked at: one a minute
+SAMPLES = 721  # times at which the height is looked at: one a minute in 12 h
 REST = AtRest(speed=5e-4, spin=3e-3, hold=60.0)  # longer than the top of a hop, 2 speed/g < 35 s
 FAR = 4.0  # longest semi-axes from the centre: some 2.5 times as far as L1 and L2
 TOLERANCE, STEPS = 1e-5, 20_000
@@ -63,9 +63,9 @@ def land_all(
     **Returns:** the dataset with dimension `case`: unknowns and outcomes.
     """
     cases = inputs.draw(members, seed)
-    rules = inputs, lander, seed, frame_of.__name__, tolerance, STEPS, LONGEST, SAMPLES
+    rules = inputs, lander, seed, frame_of.__name__, tolerance, STEPS, SAMPLES
     table = sweep(
-        Landing(inputs.landers[lander], frame_of, tolerance),
+        Landing(inputs.landers[lander], inputs.longest, frame_of, tolerance),
         cases,
         chunk=min(CHUNK, members),
         checkpoint=Checkpoint(out / f"{lander}-checkpoint", repr(rules)),
@@ -74,7 +74,7 @@ def land_all(
     )
     heights = table["height"].values[:TRACKS]
     table = table.drop_vars("height").assign(height=(("track", "sample"), heights))
-    table = table.assign_coords(sample=("sample", np.linspace(0.0, LONGEST, SAMPLES), {"units": "s"}))
+    table = table.assign_coords(sample=("sample", np.linspace(0.0, inputs.longest, SAMPLES), {"units": "s"}))
     for name, unknown in inputs.unknowns.items():
         table[name].attrs = {"units": split_unit(name)[1], "law": unknown.law, "numbers": list(unknown.numbers)}
     return describe(table, units=UNITS, names=NAMES)
@@ -84,10 +84,11 @@ def land_all(
 class Landing:
     """The function of one case, from release to rest; equal for equal parts, so that it is compiled once.
 
-    **Arguments:** `lander`; `frame_of`, the rotation of the target; `tolerance` of the solver.
+    **Arguments:** `lander`; the `longest` time, s; `frame_of`, the rotation of the target; `tolerance` of the solver.
     """
 
     lander: Lander
+    longest: float
     frame_of: Callable[[Case], AbstractFrame] = librate
     tolerance: float = TOLERANCE
 
@@ -97,7 +98,7 @@ class Landing:
         end = simulate(
             model,
             release_of(case, model),
-            jnp.linspace(0.0, LONGEST, SAMPLES),
+            jnp.linspace(0.0, self.longest, SAMPLES),
             solver=Adaptive(self.tolerance, self.tolerance, max_steps=STEPS),
             until=(REST, Outside(Sphere((0.0, 0.0, 0.0), FAR * semi_axes(case)[0]))),
             throw=False,

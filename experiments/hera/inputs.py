@@ -16,8 +16,9 @@ LAWS = {
     "normal": "mean and standard deviation",
     "choice": "values with equal weights, or with `weights`",
 }
+LONGEST = 43_200.0  # s, where the file does not say
 TABLES = ("target", "ground", "release")
-UNITS = ("kg", "m3_per_s2", "rad_per_s", "m_per_s", "deg", "Pa", "h", "m")
+UNITS = ("kg_per_m3", "kg", "m3_per_s2", "rad_per_s", "m_per_s", "deg", "Pa", "h", "m")
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,15 @@ class Lander:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All numbers of a study: `title`, `stamp` and `date`; the `unknowns` by name; the `landers` by name."""
+    """All numbers of a study: `title`, `stamp` and `date`; the `unknowns` by name; the `landers` by name; the `longest`
+    time for which a lander is followed, s."""
 
     title: str
     stamp: str
     date: str
     unknowns: dict[str, Unknown]
     landers: dict[str, Lander]
+    longest: float
 
     def draw(self, members: int, seed: int) -> dict[str, np.ndarray]:
         """The values of each member by name, and the seed of its terrain; each unknown has random numbers of its own,
@@ -125,7 +128,8 @@ def read_inputs(path: Path) -> Inputs:
         )
         for name, entry in given["landers"].items()
     }
-    return Inputs(given["title"], given["stamp"], str(given["date"]), unknowns, landers)
+    longest = float(given.get("longest_s", LONGEST))
+    return Inputs(given["title"], given["stamp"], str(given["date"]), unknowns, landers, longest)
 
 
 def _read_unknown(where: str, entry: dict[str, Any]) -> Unknown:

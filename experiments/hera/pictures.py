@@ -13,6 +13,7 @@ from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED, note
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
 STRONGEST = 8  # unknowns in the picture of sensitivities
+CELLS = 6  # of equal numbers of members, along each of two unknowns
 
 
 def draw(tables: Mapping[str, xr.Dataset], inputs: Inputs, found: Mapping[str, Mapping]) -> dict[str, Figure]:
@@ -22,10 +23,11 @@ def draw(tables: Mapping[str, xr.Dataset], inputs: Inputs, found: Mapping[str, M
     """
     titles = {name: inputs.landers[name].title for name in tables}
     return {
-        "map": _draw_map(tables, titles),
+        "map": _draw_map(tables, titles, "primary_GM_m3_per_s2" in inputs.unknowns),
         "hops": _draw_hops(tables, titles),
         "settling": _draw_settling(tables, titles),
         "decides": _draw_what_decides(found, titles),
+        "pair": _draw_pair(tables, found, titles),
     }
 
 
@@ -34,7 +36,7 @@ def _panels(count: int, height: float, **shared: bool) -> tuple[Figure, list[Axe
     return figure, list(figure.subplots(count, 1, squeeze=False, **shared)[:, 0])
 
 
-def _draw_map(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) -> Figure:
+def _draw_map(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str], is_moon: bool) -> Figure:
     """The density of places of rest by longitude and latitude, with the first touches."""
     figure, panels = _panels(len(tables), 3.2, sharex=True)
     for ax, (name, table) in zip(panels, tables.items(), strict=True):
@@ -60,7 +62,8 @@ def _draw_map(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) -> Fi
         ax.set_xticks(range(-180, 181, 60))
         ax.set_title(f"{titles[name]}: {len(east)} of {table.sizes['case']} at rest")
         ax.legend(loc="lower left", frameon=False, markerscale=6)
-    panels[-1].set_xlabel("longitude east [deg]; 0 faces the primary, −90 leads the orbit")
+    where = "; 0 faces the primary, −90 leads the orbit" if is_moon else ""
+    panels[-1].set_xlabel(f"longitude east [deg]{where}")
     return figure
 
 
@@ -78,7 +81,7 @@ def _draw_hops(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) -> F
         for colour, i in zip(COLOURS, shown, strict=False):
             touch, rest = table["touch_time"].values[i], table["rest_time"].values[i]
             last = max(last, rest)
-            label = f"e = {table['restitution'].values[i]:.2f}, {table['mass_kg'].values[i]:.2g} kg"
+            label = f"e = {table['restitution'].values[i]:.2f}, {table['touch_speed'].values[i]:.2g} m/s at touch"
             ax.plot(table["sample"] / 60, table["height"].isel(track=i), color=colour, label=label)
             ax.plot([touch / 60, rest / 60], [0, 0], "|", color=colour, markersize=12)
         ax.set(xlim=(0, max(1.05 * last / 60, 1.0)), ylabel="height of the lowest point [m]")
@@ -101,9 +104,9 @@ def _draw_settling(tables: Mapping[str, xr.Dataset], titles: Mapping[str, str]) 
         ax.fill_between(times, share - 2 * error, share + 2 * error, step="post", color=colour, alpha=0.2, lw=0)
     for edge in TIME_EDGES[1:]:
         ax.axvline(edge / 3600, color=PALE, linewidth=0.8, zorder=0)
-    ax.set(
-        xlabel="time from the first touch [h]", ylabel="share of all members at rest", xlim=(0, 12), ylim=(0, 1)
-    )
+    longest = max(float(table["sample"][-1]) for table in tables.values()) / 3600
+    ax.set(xlabel="time from the first touch [h]", xlim=(0, longest), ylim=(0, 1))
+    ax.set_ylabel("share of all members at rest")
     ax.set_title("At rest by then; bands: 2 sampling errors; lines: bins of the score")
     ax.legend(frameon=False, loc="lower right")
     return figure
@@ -134,4 +137,37 @@ def _draw_what_decides(found: Mapping[str, Mapping], titles: Mapping[str, str]) 
         ax.set_title(what, color=BLACK)
     if panels[0].has_data():
         panels[0].legend(frameon=False, loc="lower right")
+    return figure
+
+
+def _draw_pair(
+    tables: Mapping[str, xr.Dataset], found: Mapping[str, Mapping], titles: Mapping[str, str]
+) -> Figure:
+    """The share that stays by the two unknowns that decide most, with a number in each cell."""
+    figure = Figure(figsize=(9, 3.6 if len(tables) < 3 else 3.2), layout="constrained")
+    panels = figure.subplots(1, len(tables), squeeze=False)[0]
+    for ax, (name, table) in zip(panels, tables.items(), strict=True):
+        if "stays" not in found[name]:
+            ax.set_axis_off()
+            note(ax, "too few members")
+            continue
+        edges, bins = [], []
+        for unknown in list(found[name]["stays"])[:2]:
+            values = table[unknown].values
+            edges.append(np.unique(np.quantile(values, np.linspace(0, 1, CELLS + 1))))
+            bins.append(np.clip(np.searchsorted(edges[-1], values, side="right") - 1, 0, len(edges[-1]) - 2))
+        shape = [len(each) - 1 for each in edges]
+        cells, stays = np.ravel_multi_index(bins, shape), table["fate"].values == 0
+        counts = np.bincount(cells, minlength=np.prod(shape))
+        percent = 100 * np.bincount(cells, stays, np.prod(shape)) / np.maximum(counts, 1)
+        ax.pcolormesh(percent.reshape(shape).T, cmap="viridis", vmin=0, vmax=100)
+        for i, j in np.ndindex(*shape):
+            value = percent.reshape(shape)[i, j]
+            colour = "white" if value < 60 else BLACK
+            ax.text(i + 0.5, j + 0.5, f"{value:.0f}", ha="center", va="center", color=colour, fontsize=8)
+        ax.set_xticks(range(shape[0] + 1), [f"{edge:.2g}" for edge in edges[0]], fontsize=7)
+        ax.set_yticks(range(shape[1] + 1), [f"{edge:.2g}" for edge in edges[1]], fontsize=7)
+        labels = [f"{k} [{unit}]" for k, unit in map(split_unit, list(found[name]["stays"])[:2])]
+        ax.set(xlabel=labels[0].replace("_", " "), ylabel=labels[1].replace("_", " "))
+        ax.set_title(f"{titles[name]}: stays, %")
     return figure

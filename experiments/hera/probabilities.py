@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -11,13 +12,14 @@ from jaxtyping import Bool, Float
 from scipy.stats import norm, rankdata
 
 from experiments.hera.ensemble import FACES, FATES
+from experiments.hera.world import pull_at
 from inversion.smoothed import regression
 
 BOUNCES = 6  # and more: the last bin
 TIME_EDGES = (0.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0, 28_800.0, 43_200.0)  # s, from the first touch to rest
 LONGITUDES, SINES = 12, 6  # cells of equal area: 30 deg of longitude, a third in the sine of the latitude
-TOUCH_SPEEDS = (0.0, 0.04, 0.06, 0.08, 0.1, 0.2)  # m/s
-MASSES = {"1540 kg/m3": 2.71e9, "JPL s547": 4.54e9}  # kg, two claims
+TOUCH_SPEEDS = (0.0, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5)  # m/s
+MASSES = {"1540 kg/m3": 2.71e9, "JPL s547": 4.54e9}  # kg, two claims of Dimorphos
 NEAR = 0.08  # of a mass: how near to it a member counts as conditional on it
 BINS = 12  # of an unknown, for its share of the variance
 OUTPUTS = ("stays", "bounces", "log_settling", "moved")
@@ -170,8 +172,21 @@ def thirds(law: str, numbers: Sequence[float]) -> tuple[float, float]:
     return a + (b - a) / 3, a + 2 * (b - a) / 3
 
 
+def by_pull(table: xr.Dataset) -> dict[str, Any]:
+    """P(rest) of those that touch where the ground pulls and where it does not: there the spin throws off what is loose
+    and only cohesion holds a lander."""
+    touched = table.isel(case=np.isfinite(table["touch_time"].values))
+    cases = {k: jnp.asarray(touched[k].values) for k, v in touched.data_vars.items() if "law" in v.attrs}
+    up = jax.vmap(pull_at)(cases, touched["touch_longitude"].values, touched["touch_latitude"].values)[:, 2]
+    stays = touched["fate"].values == 0
+    sides = {"the ground pulls": np.asarray(up < 0), "the ground throws off": np.asarray(up >= 0)}
+    return {name: proportion(stays[side]) for name, side in sides.items() if side.any()}
+
+
 def by_mass(table: xr.Dataset) -> dict[str, Any]:
     """The fate, the speed at touch and the time, conditional on each of two masses."""
+    if "mass_kg" not in table:
+        return {}
     mass, found = table["mass_kg"].values, {}
     for name, value in MASSES.items():
         near = table.isel(case=np.abs(mass / value - 1) < NEAR)

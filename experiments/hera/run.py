@@ -18,6 +18,7 @@ from experiments.hera.inputs import Inputs, read_inputs
 from experiments.hera.probabilities import (
     by_assumption,
     by_mass,
+    by_pull,
     compare_halves,
     compare_pairs,
     forecast,
@@ -30,13 +31,13 @@ from experiments.records import file_hash
 STAMP = Path(__file__).parent / "stamp_a.json"
 QUICK_MEMBERS, FEWEST = 24, 8
 AGAIN = 128  # members of the first lander that are released again in other worlds
-STIFFER = 0.01  # m, in place of the depth of the inputs: contacts of a quarter of the duration
+SHALLOWER = 4  # impacts, in another world: contacts of a quarter of the duration
 TIGHTER = 1e-6  # of the solver
 
 
 @dataclass
 class Hera(Study):
-    """Landings of Hera's CubeSats on Dimorphos: the forecast before they happen, and its score afterwards."""
+    """Landings of small landers on small bodies, by default Hera's CubeSats: the forecast, and its score afterwards."""
 
     stage: Literal["land", "score"] = "land"
     """"land": releases of each lander until rest, by the laws of the inputs; "score": the score of what happened."""
@@ -84,12 +85,13 @@ def _land(options: Hera, out: Path) -> Found:
     }
     if not options.quick:
         few = tables[names[0]].isel(case=slice(min(members, AGAIN)))
-        stiff = inputs.replace("impact_depth_m", STIFFER)
+        shallow = inputs.unknowns["impact_depth_m"].numbers[0] / SHALLOWER
         others = {
-            "tumbling target": (inputs, tumble_freely, TOLERANCE),
-            f"impact depth of {STIFFER:g} m": (stiff, librate, TOLERANCE),
+            f"impact depth of {shallow:g} m": (inputs.replace("impact_depth_m", shallow), librate, TOLERANCE),
             f"solver's tolerance of {TIGHTER:g}": (inputs, librate, TIGHTER),
         }
+        if "tumbling_tilt_deg" in inputs.unknowns:
+            others["tumbling target"] = inputs, tumble_freely, TOLERANCE
         found["other_worlds"] = {
             world: compare_pairs(
                 few, land_all(given, names[0], few.sizes["case"], options.seed, out, options.executor, *rest)
@@ -107,6 +109,7 @@ def summarise(inputs: Inputs, name: str, table: xr.Dataset) -> dict[str, Any]:
         "forecast": forecast(table),
         "halves": compare_halves(table),
         "by_assumption": by_assumption(table),
+        "by_pull": by_pull(table),
         "by_mass": by_mass(table),
         "sensitivities": sensitivities(table),
         "shares_of_runs": {

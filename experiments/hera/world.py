@@ -1,4 +1,7 @@
-"""The world of a landing: a rotating ellipsoid with rough ground in its primary's tide, and the lander's contact.
+"""The world of a landing: a rotating ellipsoid with rough ground, in the tide of its primary if it is a moon.
+
+The unknowns of the inputs decide what there is: without `primary_GM_m3_per_s2` there is no tide, without
+`libration_deg` the spin is steady, and the mass is `mass_kg` or follows from `density_kg_per_m3`.
 
 Frame: fixed to the target, z its pole, x towards the primary of a locked moon. Longitude 0 therefore faces the
 primary, and the moon moves towards longitude 270 degrees.
@@ -26,9 +29,10 @@ from difsim.contact import (
     SurfaceContact,
     Vertices,
 )
-from difsim.dynamics import AbstractFrame, Hopper, Kepler, Libration, Primary, Tabulated, tumble
+from difsim.dynamics import AbstractFrame, Hopper, Kepler, Libration, Primary, Steady, Tabulated, tumble
 from difsim.dynamics.hopper import HopperState
-from difsim.gravity import Ellipsoid, PointMass, Tide
+from difsim.gravity import Ellipsoid, PointMass
+from difsim.rotation import Rotation
 from difsim.shape import Ellipsoid as Solid
 from difsim.shape import Rough
 from difsim.typing import Scalar, Vec3
@@ -49,10 +53,17 @@ def semi_axes(case: Case) -> Vec3:
     return jnp.stack([case["long_axis_m"], case["middle_axis_m"], case["short_axis_m"]]) / 2
 
 
+def mass_of(case: Case) -> Scalar:
+    """The mass of the target, kg."""
+    if "mass_kg" in case:
+        return case["mass_kg"]
+    return case["density_kg_per_m3"] * (4 / 3 * jnp.pi * jnp.prod(semi_axes(case)))
+
+
 def field_of(case: Case) -> Ellipsoid:
     """The target's own gravity, of uniform density."""
     axes = semi_axes(case)
-    density = case["mass_kg"] / (4 / 3 * jnp.pi * jnp.prod(axes))
+    density = mass_of(case) / (4 / 3 * jnp.pi * jnp.prod(axes))
     return Ellipsoid(jnp.zeros(3), jnp.eye(3), axes, density)
 
 
@@ -62,17 +73,19 @@ def pull_of_primary(case: Case) -> PointMass:
 
 
 def rate_of(case: Case) -> Scalar:
-    """The mean motion, which is also the mean spin of the target, rad/s."""
+    """The mean spin of the target, rad/s, which is also the mean motion of a moon."""
     return 2 * jnp.pi / (case["period_h"] * HOUR)
 
 
 def distance_of(case: Case) -> Scalar:
     """The semi-major axis of the mutual orbit, m, from the period and both masses."""
-    return jnp.cbrt((case["primary_GM_m3_per_s2"] + G * case["mass_kg"]) / rate_of(case) ** 2)
+    return jnp.cbrt((case["primary_GM_m3_per_s2"] + G * mass_of(case)) / rate_of(case) ** 2)
 
 
-def primary_of(case: Case) -> Primary:
-    """The primary on its ellipse as seen from the target, in whose frame it is about +x."""
+def primary_of(case: Case) -> Primary | None:
+    """The primary on its ellipse as seen from the target, in whose frame it is about +x; None where it has none."""
+    if "primary_GM_m3_per_s2" not in case:
+        return None
     anomaly = jnp.radians(case["mean_anomaly_deg"])
     orbit = Kepler(
         distance_of(case), 2 * jnp.pi / rate_of(case), case["eccentricity"], anomaly, pericentre=-anomaly
@@ -80,10 +93,13 @@ def primary_of(case: Case) -> Primary:
     return Primary(pull_of_primary(case), orbit)
 
 
-def librate(case: Case) -> Libration:
-    """A target that librates in longitude once an orbit; amplitude 0 is a locked one."""
-    rate, amplitude = rate_of(case), jnp.radians(case["libration_deg"])
-    return Libration(jnp.array([0.0, 0.0, 1.0]) * rate, amplitude, rate, jnp.radians(case["libration_phase_deg"]))
+def librate(case: Case) -> AbstractFrame:
+    """A moon that librates in longitude once an orbit, amplitude 0 being a locked one; others spin steadily."""
+    rate = rate_of(case)
+    spin = jnp.array([0.0, 0.0, 1.0]) * rate
+    if "libration_deg" not in case:
+        return Steady(spin)
+    return Libration(spin, jnp.radians(case["libration_deg"]), rate, jnp.radians(case["libration_phase_deg"]))
 
 
 def tumble_freely(case: Case) -> Tabulated:
@@ -164,6 +180,18 @@ def surface_point(case: Case, longitude: Scalar, latitude: Scalar) -> tuple[Vec3
     return point, jnp.stack([east, jnp.cross(up, east), up])
 
 
+def pull_at(case: Case, longitude: Scalar, latitude: Scalar) -> Vec3:
+    """The acceleration east, north and up [3], m/s², of what lies on the smooth ellipsoid there at the release.
+
+    Where it points up, only cohesion holds a lander.
+    """
+    point, local = surface_point(case, jnp.radians(longitude), jnp.radians(latitude))
+    motion, field = librate(case).at(jnp.zeros(())), field_of(case)
+    if (primary := primary_of(case)) is not None:
+        field = field + primary.tide(jnp.zeros(()), motion.attitude)
+    return local @ (field.acceleration(point) + motion.apparent_acceleration(point, jnp.zeros(3)))
+
+
 def angles_of(x: Vec3) -> tuple[Scalar, Scalar]:
     """Longitude from 0 to 360 and planetocentric latitude of a place, deg."""
     longitude = jnp.degrees(jnp.arctan2(x[1], x[0])) % 360
@@ -193,7 +221,8 @@ def any_attitude(u: Float[Array, "3"]) -> Float[Array, "4"]:
 def effective_potential(case: Case, x: Vec3) -> Scalar:
     """Gravity, tide and centrifugal potential of a locked target in a circular orbit, m²/s²: the Jacobi constant is
     ½ v² less it."""
-    tide = Tide(pull_of_primary(case), jnp.array([1.0, 0.0, 0.0]) * distance_of(case))
+    circle = Primary(pull_of_primary(case), Kepler(distance_of(case), 2 * jnp.pi / rate_of(case)))
+    tide = circle.tide(jnp.zeros(()), Rotation(jnp.array([1.0, 0.0, 0.0, 0.0])))
     return (field_of(case) + tide).potential(x) + 0.5 * rate_of(case) ** 2 * (x[0] ** 2 + x[1] ** 2)
 
 

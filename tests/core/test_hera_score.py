@@ -131,6 +131,12 @@ def test_inputs_have_laws_and_sources(tmp_path):
             read_inputs(tmp_path / "hera.toml")
 
 
+@pytest.mark.parametrize("name", ["kamooalewa", "idefix"])
+def test_every_number_of_another_mission_has_a_source(name):
+    inputs = read_inputs(data_folder() / f"{name}.toml")
+    assert inputs.longest < 43_200 and all(len(unknown.source) > 5 for unknown in inputs.unknowns.values())
+
+
 def test_the_forecast_and_its_inputs_are_those_of_their_date():
     assert (
         hashlib.sha256(STAMP.read_bytes()).hexdigest()

@@ -7,15 +7,21 @@ import pytest
 import scipy.integrate
 
 from difsim import Adaptive, simulate
-from difsim.dynamics import Flight, FlightState
-from difsim.gravity import Mascons, PointMass, Tide
+from difsim.dynamics import Flight, FlightState, Kepler, Primary
+from difsim.dynamics.primary import Tide
+from difsim.gravity import Mascons, PointMass
 from difsim.shape import Sphere
 
 ORIGIN = (0.0, 0.0, 0.0)
 PRIMARY, SECONDARY, DISTANCE = 35.1278, 0.302680, 1152.0  # Didymos and Dimorphos, m³/s² and m
 RATE = np.sqrt((PRIMARY + SECONDARY) / DISTANCE**3)
-BINARY = PointMass(SECONDARY, ORIGIN) + Tide(PointMass(PRIMARY, ORIGIN), (-DISTANCE, 0.0, 0.0))
-MODEL = Flight(BINARY, (0.0, 0.0, RATE), Sphere(ORIGIN, 1.0))
+ORBIT = Kepler(DISTANCE, 2 * np.pi / RATE, mean_anomaly=np.pi)  # the primary is at -x
+MODEL = Flight(
+    PointMass(SECONDARY, ORIGIN),
+    (0.0, 0.0, RATE),
+    Sphere(ORIGIN, 1.0),
+    primary=Primary(PointMass(PRIMARY, ORIGIN), ORBIT),
+)
 DAY = 86_400.0
 # Clockwise about the secondary, at three quarters of the Hill radius: such orbits last.
 RETROGRADE = FlightState((120.0, 0.0, 5.0), (0.0, -0.075, 0.004))

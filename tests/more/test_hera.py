@@ -47,6 +47,31 @@ def test_the_world_has_the_published_magnitudes(mass, gravity, escape, opening, 
         assert jnp.linalg.norm(slope) < 1e-6 * gravity
 
 
+def test_a_fast_rotator_throws_off_what_is_loose_near_its_equator():
+    """A sphere without a primary: the pull of the ground is gravity less the centrifugal acceleration."""
+    case = {k: jnp.asarray(v[0]) for k, v in read_inputs(data_folder() / "kamooalewa.toml").draw(1, 0).items()}
+    case |= dict.fromkeys(("long_axis_m", "middle_axis_m", "short_axis_m"), jnp.asarray(60.0))
+    gravity, swept = 4 / 3 * np.pi * G * case["density_kg_per_m3"] * 30.0, world.rate_of(case) ** 2 * 30.0
+    for latitude in np.radians([0.0, 40.0, 88.0]):
+        found = world.pull_at(case, jnp.asarray(70.0), jnp.degrees(latitude))
+        due = 0.0, -swept * np.sin(latitude) * np.cos(latitude), swept * np.cos(latitude) ** 2 - gravity
+        np.testing.assert_allclose(found, due, atol=1e-9 * swept)
+    assert world.primary_of(case) is None and swept > 10 * gravity
+
+
+def test_phobos_is_where_its_period_puts_it():
+    """The published semi-major axis, and a tide that lifts on the side that faces Mars and behind."""
+    case = {k: jnp.asarray(v[0]) for k, v in read_inputs(data_folder() / "idefix.toml").draw(1, 0).items()}
+    still = {"eccentricity": 0.0, "libration_deg": 0.0, "mean_anomaly_deg": 0.0}
+    case |= {k: jnp.asarray(v) for k, v in still.items()}
+    np.testing.assert_allclose(world.distance_of(case), 9.376e6, rtol=1e-3)
+    up = [float(world.pull_at(case, jnp.asarray(k), jnp.asarray(0.0))[2]) for k in (0.0, 90.0, 180.0)]
+    own = jnp.linalg.norm(world.field_of(case).acceleration(jnp.array([13_000.0, 0.0, 0.0])))
+    np.testing.assert_allclose(up[0] + own, 3 * world.rate_of(case) ** 2 * 13_000.0, rtol=5e-3)
+    np.testing.assert_allclose(up[0], up[2], rtol=5e-3)
+    assert up[1] < up[0] < 0
+
+
 def test_a_bounce_in_the_tide_is_that_in_closed_form():
     e = 0.6
     case = sphere_case(2.71e9) | {"restitution": jnp.asarray(e), "friction": jnp.asarray(0.0)}
