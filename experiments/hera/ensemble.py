@@ -119,7 +119,8 @@ class Landing:
         axis = jnp.argmax(jnp.abs(upright))  # x, y, z: the normals of the small, middle and large faces
         speed = safe.norm(touch.velocity)
         at_touch, at_rest = angles_of(touch.position), angles_of(rest.position)
-        ended = jnp.isfinite(end.stats.rest_time), safe.norm(rest.position) > FAR * semi_axes(case)[0]
+        distance = safe.norm(rest.position)  # not finite where the limit of steps ended the run
+        ended = jnp.isfinite(end.stats.rest_time), jnp.isfinite(distance) & (distance > FAR * semi_axes(case)[0])
         missed = jnp.isnan(end.stats.contact_time)
         return {
             "fate": jnp.where(ended[0], 0, jnp.where(ended[1] & ~missed, 1, jnp.where(ended[1], 2, 3))),
