@@ -242,6 +242,6 @@ def test_a_stage_has_the_executor_of_its_cluster(tmp_path, capsys, monkeypatch):
 
 def test_every_stage_for_a_cluster_is_a_stage():
     found = {name: s.cluster_stages for name, s in find_studies(experiments).items() if s.cluster_stages}
-    assert {"agilkia", "hopper", "hera", "cobbles", "column", "sampling", "foot"} == set(found)
+    assert {"agilkia", "hopper", "hera", "contact", "cobbles", "column", "sampling", "foot"} == set(found)
     for name, stages in found.items():
         assert set(stages) <= set(find_studies(experiments)[name].stages), name
