@@ -9,6 +9,7 @@ from difsim.contact.friction_distribution import AtEachPoint, AtEffectivePoint, 
 from difsim.contact.impact import Newton, Stronge
 from difsim.contact.normal import AbstractNormalForce, NormalForce
 from difsim.contact.outline import Ball, Vertices
+from difsim.contact.poncelet import Poncelet
 from difsim.contact.regolith import Regolith
 from difsim.contact.regularisation import NoSmoothing
 from difsim.contact.rolling import RollingForceAndTorque, RollingTorque, SpinningResistance
@@ -31,6 +32,7 @@ __all__ = [
     "Newton",
     "NoSmoothing",
     "NormalForce",
+    "Poncelet",
     "PowerLaw",
     "Regolith",
     "RegularisedCoulomb",

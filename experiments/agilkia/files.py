@@ -34,11 +34,13 @@ class DataSet:
         return self.fitted | self.reported
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_tables(path: Path, example: str = "philae.toml") -> dict[str, Any]:
+    """The tables of a file. **Raises:** `ValueError` for one that is missing (start from a copy of `example`), or no
+    TOML."""
     try:
         text = read_text(path, LARGEST)
     except FileNotFoundError:
-        raise ValueError(f"{path}: no such file; start from a copy of {DATA}/philae.toml") from None
+        raise ValueError(f"{path}: no such file; start from a copy of {DATA}/{example}") from None
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also of a number with more digits than Python reads
@@ -51,7 +53,7 @@ def list_alternatives(path: Path) -> dict[str, list[Any]]:
     A key is "table.key", and the value `false` takes it out of the file.
     **Raises** `ValueError` for what is no table of lists, or of keys that the file does not have.
     """
-    tables = _read(path)
+    tables = read_tables(path)
     given = keys.table(path, "alternatives", tables.get("alternatives", {}))
     for key, values in given.items():
         if not isinstance(values, list) or not values:
@@ -76,7 +78,7 @@ def _replace(path: Path, tables: dict[str, Any], key: str, value: Any) -> None:
 
 def _read_with(path: Path, changed: Mapping[str, Any]) -> dict[str, Any]:
     """The tables of a file with other values of some keys, and without its alternatives."""
-    tables = _read(path)
+    tables = read_tables(path)
     for key, value in changed.items():
         _replace(path, tables, key, value)
     tables.pop("alternatives", None)

@@ -37,7 +37,7 @@ class Numbers:
         except ValueError:  # rows of different lengths
             return "must be rows of equal length"
         if not np.issubdtype(array.dtype, np.number):
-            return "has the wrong type: it must be a number or a list of them; see data/philae.toml"
+            return "has the wrong type: it must be a number or a list of them"
         if not any(_matches(array.shape, shape) for shape in self.shapes):
             return f"has shape {array.shape}: it must be {' or '.join(map(_describe, self.shapes))}"
         if not np.isfinite(array).all():

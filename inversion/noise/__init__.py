@@ -3,6 +3,7 @@
 Their numbers are known, or are names of parameters of the problem, which are then fitted with the rest.
 """
 
+from .censored import Censored as Censored
 from .correlated import Correlated as Correlated
 from .independent import Normal as Normal
 from .independent import StudentT as StudentT

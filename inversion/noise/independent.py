@@ -42,7 +42,7 @@ class Normal(AbstractNoise):
         return self
 
     def compare(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Compared:
-        z, scale = whiten(d, factor), _scale_each(self.scale(p), d)
+        z, scale = whiten(d, factor), scale_each(self.scale(p), d)
         r, log = z / scale, jnp.log(scale)
         misfit = jnp.sum(r**2) + 2.0 * jnp.sum(log)
         if not self.parameters:
@@ -52,7 +52,7 @@ class Normal(AbstractNoise):
         )
 
     def scores(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Float[Array, " k"]:
-        return whiten(d, factor) / _scale_each(self.scale(p), d)
+        return whiten(d, factor) / scale_each(self.scale(p), d)
 
 
 class StudentT(AbstractNoise):
@@ -87,7 +87,7 @@ class StudentT(AbstractNoise):
         return self
 
     def compare(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Compared:
-        nu, z, scale = self.dof, whiten(d, factor), _scale_each(self.scale(p), d)
+        nu, z, scale = self.dof, whiten(d, factor), scale_each(self.scale(p), d)
         r, log = z / scale, jnp.log(scale)
         slope = (nu + 1.0) * r / (nu + r**2)  # of -ln L by r
         # ln of the normal density over that of t, both at 0.
@@ -99,11 +99,11 @@ class StudentT(AbstractNoise):
         return Compared(jnp.concatenate(rows), misfit)
 
     def scores(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Float[Array, " k"]:
-        r = whiten(d, factor) / _scale_each(self.scale(p), d)
+        r = whiten(d, factor) / scale_each(self.scale(p), d)
         beyond = 0.5 * betainc(0.5 * self.dof, 0.5, self.dof / (self.dof + r**2))  # probability above |r|
         return -jnp.sign(r) * ndtri(beyond)
 
 
-def _scale_each(scale: Array, d: Array) -> Array:
+def scale_each(scale: Array, d: Array) -> Array:
     """The scale of each of the differences."""
     return jnp.broadcast_to(jnp.ravel(scale), d.shape)

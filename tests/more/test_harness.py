@@ -265,6 +265,6 @@ def test_a_stage_has_the_executor_of_its_cluster(tmp_path, capsys, monkeypatch):
 def test_every_stage_for_a_cluster_is_a_stage():
     studies = {name: command.load() for name, command in find_studies(experiments).items()}
     found = {name: study.cluster_stages for name, study in studies.items() if study.cluster_stages}
-    assert {"agilkia", "hopper", "hera", "cobbles", "column", "sampling", "foot"} == set(found)
+    assert {"agilkia", "hopper", "hera", "contact", "cobbles", "column", "sampling", "foot"} == set(found)
     for name, stages in found.items():
         assert set(stages) <= set(studies[name].stages), name

@@ -1,0 +1,209 @@
+"""The file of one contact: what is known as numbers, what is not as laws, and what was measured.
+
+The keys are the declared quantities of `Plunge`, of the ground's law and of `Sensor`, each with its unit.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+
+from difsim.contact import Poncelet, Regolith
+from difsim.declarations import quantities
+from experiments.agilkia import keys
+from experiments.agilkia.files import read_tables
+from experiments.agilkia.keys import ANY, SCALAR, Numbers, Text
+from experiments.contact.sensor import Sensor
+from experiments.contact.world import SHAPES, Plunge
+from inversion import Bounded, Discrete, Fixed, Gaussian, Log, Observation, Observations, Series
+from inversion.noise import Censored
+from inversion.unknowns import AbstractParameter
+
+EXAMPLE = "cases/drop.toml"
+COLUMNS = "t_s", "a_m_per_s2"  # of a series
+GROUNDS: dict[str, type[Poncelet] | type[Regolith]] = {"poncelet": Poncelet, "regolith": Regolith}
+TWO = "two numbers, the first one less"
+FORMS = {
+    "uniform": TWO,
+    "log_uniform": TWO,
+    "normal": "a mean and a standard deviation",
+    "choice": "two values or more",
+}
+NUMBERS = {  # that can be measured besides a series
+    "depth": keys.DEPTH,
+    "duration": keys.DURATION,
+    "speed": keys.SPEED,
+    "peak_deceleration": keys.number("m/s²", "deceleration", gt=0, usual=(1e-6, 1e5), slip="g"),
+}
+AT = {"time_s": keys.number("s", "time after the touch", ge=0, usual=(0, 1e3), slip="ms")}
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a number that is not known may be: one of FORMS, of what `holds` allows."""
+
+    holds: Numbers
+
+    def refuse(self, value: Any) -> str:
+        """What is wrong with `value`, or nothing."""
+        if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= FORMS.keys():
+            return f"must be one of {', '.join(f'{{ {name} = {what} }}' for name, what in FORMS.items())}"
+        ((form, given),) = value.items()
+        if wrong := dataclasses.replace(self.holds, shapes=((ANY,),)).refuse(
+            given[:1] if form == "normal" else given
+        ):
+            return wrong
+        try:
+            self.prior(value)
+        except (TypeError, ValueError) as error:
+            return f"must be {FORMS[form]}: {error}"
+        return ""
+
+    def doubt(self, value: Mapping[str, Any]) -> str:
+        """The reason to doubt a `value` that is possible, or nothing."""
+        ((form, given),) = value.items()
+        return self.holds.doubt(given[:1] if form == "normal" else given)
+
+    def prior(self, value: Mapping[str, Any]) -> AbstractParameter:
+        """The prior of a law. **Raises:** `ValueError` for numbers that make none."""
+        ((form, given),) = value.items()
+        unit = self.holds.quantity.plain_unit or "1"
+        if form == "choice":
+            return Discrete(given, unit)
+        return {"uniform": Bounded, "log_uniform": Log, "normal": Gaussian}[form](*given, unit=unit)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One contact: its `title`; the `law` of the ground; all `parameters` by name, known or not; the `data`; the
+    `times` after touch, s, at which depth and speed were measured; the `series`, as it was read."""
+
+    title: str
+    law: str
+    parameters: dict[str, AbstractParameter]
+    data: Observations
+    times: dict[str, float]
+    series: Series | None
+
+    @property
+    def unknown(self) -> list[str]:
+        """The names of what is not known."""
+        return [name for name, each in self.parameters.items() if not isinstance(each, Fixed)]
+
+
+def read_case(path: Path, series: Path | None = None) -> Case:
+    """Read a file of a contact, such as data/cases/drop.toml.
+
+    **Arguments:** `path`; `series`: a CSV file with the COLUMNS, where there is one; without it the sensor is left
+    out. **Returns:** the case. **Raises:** `ValueError` that names file, key and remedy.
+    """
+    tables = read_tables(path, EXAMPLE)
+    confirmed = keys.pop_confirmed(path, tables)
+    title, law = tables.pop("title", ""), keys.table(path, "ground", tables.get("ground", {})).get("law")
+    if keys.Text().refuse(title) or not (isinstance(law, str) and law in GROUNDS):
+        raise ValueError(
+            f"{path}: give a title, and [ground] law = {' or '.join(map(repr, GROUNDS))}, not {law!r}"
+        )
+    declared = _declared(GROUNDS[law])
+    tables_known = {*declared, "unknowns", "observations"}
+    if extra := set(tables) - tables_known:
+        raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(tables_known)}")
+    words = {"body": {"shape": Text(several=True)}, "ground": {"law": Text()}}
+    for where, table in declared.items():
+        holds = {key: row.holds for key, row in table.items()}
+        keys.check(path, where, tables.setdefault(where, {}), {}, holds | words.get(where, {}), confirmed)
+    laws = {key: Law(row.holds) for table in declared.values() for key, row in table.items()}
+    keys.check(path, "unknowns", tables.setdefault("unknowns", {}), {}, laws, confirmed)
+    parameters = {"roundness": _shape(path, tables["body"].get("shape"))}
+    for where, table in declared.items():
+        if where != "sensor" or series is not None:
+            for key, row in table.items():
+                parameters[row.name] = _parameter(path, where, key, row, tables)
+    readings = None if series is None else Series.read(series, COLUMNS, sigma=1.0, unit="m/s2")
+    data, times = _measured(path, tables.get("observations", {}), confirmed)
+    if readings is not None:
+        data["series"] = _censor(path, readings, parameters)
+    if not data:
+        raise ValueError(
+            f"{path}: nothing was measured: give a table such as [observations.depth], or --series FILE"
+        )
+    return Case(title, law, parameters, Observations(data), times, readings)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A quantity of a class: its `name`, what its key `holds`, and its value where the file says nothing of it."""
+
+    name: str
+    holds: Numbers
+    default: Any
+
+
+def _declared(ground: type[eqx.Module]) -> dict[str, dict[str, Row]]:
+    """The quantities of each table by their keys."""
+    bodies = {name: q for name, q in quantities(Plunge).items() if name != "roundness"}
+    site = {"gravity": bodies.pop("gravity")}
+    own = {name: q for name, q in quantities(ground).items() if name != "gravity"}  # that of the site
+    tables = {"body": (Plunge, bodies), "site": (Plunge, site), "ground": (ground, own)}
+    tables["sensor"] = Sensor, quantities(Sensor)
+    found = {}
+    for where, (kind, table) in tables.items():
+        defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+        found[where] = {keys.key(k, q): Row(k, Numbers(q, (SCALAR,)), defaults[k]) for k, q in table.items()}
+    return found
+
+
+def _parameter(path: Path, where: str, key: str, row: Row, tables: Mapping[str, Any]) -> AbstractParameter:
+    unit = row.holds.quantity.plain_unit or "1"
+    number, law = tables[where].get(key), tables["unknowns"].get(key)
+    if number is not None and law is not None:
+        raise ValueError(
+            f"{path}: {key} is a number in [{where}] and has a law in [unknowns]: leave one of them out"
+        )
+    if law is not None:
+        return Law(row.holds).prior(law)
+    if number is None and row.default is dataclasses.MISSING:
+        raise ValueError(f"{path}: {key} is missing: give its number in [{where}], or its law in [unknowns]")
+    return Fixed(float(row.default if number is None else number), unit)
+
+
+def _shape(path: Path, given: Any) -> AbstractParameter:
+    names = [given] if isinstance(given, str) else given
+    if not names or not set(names) <= SHAPES.keys():
+        raise ValueError(f"{path}: [body] shape = {given!r} must be of {list(SHAPES)}, one of them or a list")
+    values = [SHAPES[name] for name in names]
+    return Fixed(values[0]) if len(values) == 1 else Discrete(values, labels=names)
+
+
+def _measured(path: Path, tables: Any, confirmed: list[str]) -> tuple[dict[str, Observation], dict[str, float]]:
+    """The observations, and the times of depth and speed: that of the depth is after the stop unless given."""
+    found, times = {}, {"depth": float("inf"), "speed": 0.0}
+    for name, entry in keys.table(path, "observations", tables).items():
+        if name not in NUMBERS:
+            raise ValueError(f"{path}: no observation is called {name!r}; there are {sorted(NUMBERS)}")
+        needed, optional = keys.observation(NUMBERS[name]), {"source": Text()}
+        needed |= AT if name == "speed" else {}
+        optional |= AT if name == "depth" else {}
+        keys.check(path, f"observations.{name}", entry, needed, optional, confirmed)
+        if "time_s" in entry:
+            times[name] = float(entry["time_s"])
+        unit = NUMBERS[name].quantity.plain_unit
+        found[name] = Observation(entry["value"], entry["sigma"], unit, entry.get("source", ""))
+    return found, times
+
+
+def _censor(path: Path, series: Series, parameters: Mapping[str, AbstractParameter]) -> Observation:
+    """The readings of a series, those at the end of the range as bounds."""
+    limit, noise = parameters["range"], parameters["noise"]
+    if not isinstance(limit, Fixed):
+        raise ValueError(
+            f"{path}: range_m_per_s2 must be a number in [sensor]: the series shows where readings end"
+        )
+    values = np.asarray(series.observed.value)
+    beyond = np.sign(values) * (np.abs(values) >= float(limit.value) * (1 - 1e-9))
+    scale = float(noise.value) if isinstance(noise, Fixed) else "noise"
+    return Observation(values, 1.0, "m/s2", noise=Censored(beyond, scale))

@@ -1,0 +1,121 @@
+"""The motion and the readings of a contact by draws of its posterior: as a dataset, and as a picture."""
+
+from collections.abc import Mapping
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.contact.case import Case
+from experiments.contact.model import Model, build_model, build_sensor
+from experiments.contact.world import Cubics
+from experiments.style import BLACK, BLUE, GREY, ORANGE
+from experiments.variables import describe
+from inversion.leastsq import Fit
+
+TIMES = 200
+
+
+class Course(eqx.Module):
+    """The motion of a draw at equal times until its stop, and its readings by the clock of the sensor."""
+
+    model: Model
+
+    def __call__(self, p: Mapping[str, Array]) -> dict[str, Array]:
+        motion = self.model.fall(p)
+        time = jnp.linspace(0.0, motion.time[-1], TIMES)
+        felt = Cubics.through(motion.time, motion.felt, motion.felt_rate)
+        at = jnp.minimum(
+            time, motion.time[-1] * (1 - 1e-9)
+        )  # the stop is an end, of which the next cubic is empty
+        found = {"time": time, "depth": jax.vmap(motion.depth_at)(at), "felt": jax.vmap(felt)(at)}
+        if "series" in self.model.measured:
+            sensor = build_sensor(p)
+            found["reading"] = sensor.clip(sensor.sense(motion, self.model.clock))
+            found["noise"] = sensor.noise
+        return found
+
+
+def dataset(case: Case, best: Fit, seen: Mapping[str, Float[np.ndarray, "draws k"]]) -> xr.Dataset:
+    """Motions of draws and of the best fit, and the series with its fit.
+
+    **Arguments:** `case`; `best`; `seen`: `Course` of draws. **Returns:** the dataset.
+    """
+    course = eqx.filter_jit(Course(build_model(case)))({k: jnp.asarray(v) for k, v in best.values.items()})
+    units = {"time": "s", "depth": "m", "felt": "m/s2"}
+    data = {f"drawn_{k}": (("draw", "step"), seen[k], {"units": u}) for k, u in units.items()}
+    data |= {f"best_{k}": ("step", np.asarray(course[k]), {"units": u}) for k, u in units.items()}
+    if case.series is not None:
+        observed = case.data["series"]
+        noise, value = float(course["noise"]), np.asarray(observed.value)
+        data |= {
+            "reading": ("clock", value, {"units": "m/s2"}),
+            "is_clipped": ("clock", np.asarray(observed.noise.beyond) != 0),
+            "best_reading": ("clock", np.asarray(course["reading"]), {"units": "m/s2"}),
+            "residual": ("clock", (value - np.asarray(course["reading"])) / noise, {"units": "1"}),
+            "clock": (
+                "clock",
+                np.asarray(case.series.times),
+                {"units": "s", "long_name": "time by the clock of the sensor"},
+            ),
+        }
+    for name in ("depth", "duration"):
+        if name in case.data.names:
+            data[f"measured_{name}"] = ((), float(case.data[name].value), {"units": case.data[name].unit})
+            data[f"sigma_{name}"] = ((), float(case.data[name].sigma), {"units": case.data[name].unit})
+    return describe(xr.Dataset(data))
+
+
+def draw(result: xr.Dataset, title: str) -> Figure:
+    """The series with fit and residuals, where there is one; depth and deceleration felt against time.
+
+    **Arguments:** `result` of `dataset`; `title`. **Returns:** the figure.
+    """
+    has_series = "reading" in result
+    figure = Figure(figsize=(9.0, 4.6 if has_series else 3.6), layout="constrained")
+    figure.suptitle(title)
+    left, right = figure.subfigures(1, 2, width_ratios=(1.3, 1)) if has_series else (None, figure)
+    if has_series:
+        axes = left.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
+        draw_series(axes, result)
+    depth, felt = right.subplots(2, 1, sharex=True) if has_series else right.subplots(1, 2)
+    for i in range(result.sizes["draw"]):
+        one = result.isel(draw=i)
+        depth.plot(1e3 * one["drawn_time"], 1e2 * one["drawn_depth"], color=BLUE, alpha=0.05, linewidth=0.8)
+        felt.plot(1e3 * one["drawn_time"], one["drawn_felt"], color=BLUE, alpha=0.05, linewidth=0.8)
+    depth.plot(1e3 * result["best_time"], 1e2 * result["best_depth"], color=BLACK, label="best fit")
+    felt.plot(1e3 * result["best_time"], result["best_felt"], color=BLACK)
+    if "measured_depth" in result:
+        ends = float(result["measured_depth"]), float(result["sigma_depth"])
+        depth.axhspan(
+            1e2 * (ends[0] - ends[1]), 1e2 * (ends[0] + ends[1]), color=ORANGE, alpha=0.4, label="measured"
+        )
+    if "measured_duration" in result:
+        ends = float(result["measured_duration"]), float(result["sigma_duration"])
+        for ax in (depth, felt):
+            ax.axvspan(1e3 * (ends[0] - ends[1]), 1e3 * (ends[0] + ends[1]), color=ORANGE, alpha=0.4)
+    depth.invert_yaxis()
+    depth.set(ylabel="depth, cm", title="Motion by draws of the posterior")
+    felt.set(xlabel="time from touch, ms", ylabel="force over mass, m/s²")
+    depth.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def draw_series(axes: tuple[Axes, Axes], result: xr.Dataset) -> None:
+    """Readings with the fit, and what is left in standard deviations."""
+    series, rest = axes
+    clock, clipped = 1e3 * result["clock"].values, result["is_clipped"].values
+    for ax, name in ((series, "reading"), (rest, "residual")):
+        ax.plot(clock[~clipped], result[name].values[~clipped], ".", color=BLUE, markersize=3, label="reading")
+        if clipped.any():
+            ax.plot(clock[clipped], result[name].values[clipped], ".", color=ORANGE, markersize=3, label="clipped")
+    series.plot(clock, result["best_reading"], color=BLACK, linewidth=1.0, label="best fit")
+    rest.axhline(0.0, color=GREY, linewidth=0.8)
+    series.set(ylabel="reading, m/s²", title="Series and best fit")
+    rest.set(xlabel="time by the clock of the sensor, ms", ylabel="residual / noise")
+    series.legend(frameon=False, fontsize=8)

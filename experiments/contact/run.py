@@ -1,0 +1,129 @@
+"""`difsim contact`: the ground from one contact, whatever touched it, by numbers or by an accelerometer's series."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import jax
+import numpy as np
+import tyro
+import xarray as xr
+
+from experiments import posteriors
+from experiments.contact import coverage, pictures
+from experiments.contact.case import Case, read_case
+from experiments.contact.model import pose
+from experiments.corner import corner
+from experiments.data_files import data_folder
+from experiments.harness import SEED, Found, Study
+from inversion import Checkpoint, Discrete, Problem, fit, sample
+from inversion.leastsq import Fit
+from inversion.posterior import Posterior
+
+BATCH = 500  # simulations in one compiled call
+SIZE, QUICK_SIZE = 1000, 100  # independent draws that a posterior is worth
+SHOWN = 200  # draws of which motions are drawn
+
+
+@dataclass
+class Contact(Study):
+    """The ground from one contact: a drop, a probe, a footpad or a landing, as a file says it."""
+
+    stage: Literal["fit", "coverage"] = "fit"
+    """"fit": posterior and best fit of what the file does not know; "coverage": how often posteriors of synthetic
+    contacts, drawn from the file's laws, hold the truth."""
+    case: Path = field(default_factory=lambda: data_folder() / "cases" / "drop.toml")
+    """The contact (TOML; units are in its keys)."""
+    series: Path | None = None
+    """Readings of an accelerometer (CSV with the columns t_s and a_m_per_s2)."""
+    seed: int = 0
+    """Seed of all random numbers."""
+    repetitions: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Synthetic contacts of "coverage" (500; with --quick 4)."""
+
+    cluster_stages = ("coverage",)
+
+    def __post_init__(self):
+        if self.repetitions is None:
+            self.repetitions = 4 if self.quick else 500
+        if self.repetitions < 1:
+            raise ValueError(f"--repetitions {self.repetitions} must be at least 1")
+
+
+def _fit(options: Contact, out: Path) -> Found:
+    case = read_case(options.case, options.series)
+    if not case.unknown:
+        raise ValueError(f"{options.case}: every number is known: give one a law in [unknowns]")
+    problem, key = pose(case), jax.random.PRNGKey(options.seed)
+    made_of = case.title, case.law, case.parameters, case.data, options.seed
+    posterior = sample(
+        problem,
+        key=key,
+        effective_size=QUICK_SIZE if options.quick else SIZE,
+        batch_size=BATCH,
+        checkpoint=Checkpoint(out / "checkpoint", made_of),
+        progress=True,
+    )
+    best = polish(problem, posterior)
+    unknowns = posteriors.rows(posterior, {name: best.values[name] for name in case.unknown})
+    seen = posterior.predict(pictures.Course(problem.predict), key=key, count=SHOWN)
+    result = pictures.dataset(case, best, seen)
+    summary = summarise(case, posterior, best, unknowns)
+    figures = {"contact": pictures.draw(result, case.title)}
+    shown = [name for name, row in unknowns.items() if row["prior"] is not None]
+    drawn = posteriors.picture_data(posterior, {name: unknowns[name] for name in shown})
+    if len(shown) > 1:
+        figures["posterior"] = corner(drawn, f"{case.title}: posterior of what is not known")
+    groups = {"/contact": result} | {f"/{k}": v for k, v in posteriors.samples(posterior).items()}
+    return Found(summary, {"result": xr.DataTree.from_dict(groups)}, figures)
+
+
+def polish(problem: Problem, posterior: Posterior) -> Fit:
+    """The least misfit from the best draw, with its choices.
+
+    **Arguments:** `problem`; `posterior` of it. **Returns:** the fit.
+    """
+    at = int(np.argmax(posterior.log_likelihood))
+    start = {name: float(values[at]) for name, values in posterior.draws.items()}
+    chosen = {name: start.pop(name) for name in list(start) if isinstance(problem.parameters[name], Discrete)}
+    held = problem.hold(chosen) if chosen else problem
+    if not held.free:
+        raise ValueError("every unknown is a choice: give one number a law")
+    return fit(held, key=jax.random.PRNGKey(0), guesses=[start], starts=0, keep=1, throw=False)
+
+
+def summarise(case: Case, posterior: Posterior, best: Fit, unknowns: dict[str, Any]) -> dict[str, Any]:
+    """What the report says of a fit."""
+    predicted, _ = posterior.problem.predict({k: jax.numpy.asarray(v) for k, v in best.values.items()})
+    measured = {
+        name: {
+            "measured": float(each.value),
+            "sigma": float(each.sigma),
+            "fit": float(predicted[name]),
+            "unit": each.unit,
+        }
+        for name, each in case.data.table.items()
+        if name != "series"
+    }
+    found = {"title": case.title, "law": case.law, "explains_data": posterior.explains_data}
+    found |= {"unknowns": unknowns, "measured": measured, "posterior": posteriors.quality(posterior)}
+    found["fit"] = {
+        "misfit": best.misfit,
+        "data": best.data,
+        "status": best.status.name,
+        "doubt": best.doubt or "none",
+    }
+    found["simulations"] = {"of the posterior": posterior.calls.forward, "of the fit": best.calls.forward}
+    if case.series is not None:
+        beyond = np.asarray(case.data["series"].noise.beyond)
+        found["series"] = {"readings": beyond.size, "clipped": int(np.sum(beyond != 0)), "gaps": case.series.gaps}
+    return found
+
+
+Contact.ranges = {"seed": SEED}
+Contact.stages = {
+    "fit": _fit,
+    "coverage": lambda options, out: coverage.cover(
+        read_case(options.case, options.series), options.repetitions, options.seed, out, options.executor
+    ),
+}

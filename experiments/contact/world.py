@@ -1,0 +1,163 @@
+"""A body that comes at a speed and is pressed into the ground until it stops.
+
+    z'' = g - (F_y + c₁ z' + c₂ z'²)/m
+
+with the coefficients of the ground's law at its depth. The steps are equal in a time of their own, in which a hard
+ground and a soft one take as many of them. The last step ends where the body stops, found by Newton's method, so that
+all derivatives have the share of the stop.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from difsim import safe
+from difsim.contact import Poncelet, Regolith
+from difsim.declarations import part, quantity
+from difsim.runge_kutta import runge_kutta4
+from difsim.typing import Scalar
+
+SHAPES = {"plate": 0.0, "sphere": 1.0}
+STEPS, STEP = 240, 0.06  # of the motion's own time, of which most motions take 2 to 6
+FLAT = 1e-3  # of its radius that a ball is flat where it touches: no law has a limit for a contact without area
+NEWTON = 8  # iterations, the last of which has the derivative of the stop
+SECTION = 0.3  # of the radius, within which the section of a sphere changes
+DECADES = 6.0  # of the radius, above and below, in which its depth is looked for
+
+
+class Cubics(eqx.Module):
+    """A function of time by cubics: `time` [n], s, of which the last ones may be equal, and its value and first three
+    `derivatives` [4, n - 1] where each cubic begins."""
+
+    time: Float[Array, " n"]
+    derivatives: Float[Array, "4 m"]
+
+    @classmethod
+    def through(cls, time: Float[Array, " n"], u: Float[Array, " n"], slope: Float[Array, " n"]) -> "Cubics":
+        """The cubics through values with slopes. **Arguments:** `time`, s; `u` [n]; `slope` [n], its rate."""
+        span = jnp.diff(time)
+        h = jnp.where(span > 0, span, 1.0)
+        chord, first, last = jnp.diff(u) / h, slope[:-1], slope[1:]
+        second, third = (6 * chord - 4 * first - 2 * last) / h, 6 * (first + last - 2 * chord) / h**2
+        return cls(time, jnp.stack([u[:-1], first, second, third]))
+
+    def find(self, at: Scalar) -> tuple[Scalar, Scalar]:
+        """The index of the cubic of a time `at`, s, and the time since it began, s."""
+        i = jnp.clip(jnp.searchsorted(self.time, at, side="right") - 1, 0, self.time.size - 2)
+        return i, at - self.time[i]
+
+    def __call__(self, at: Scalar) -> Scalar:
+        """The value at a time, s."""
+        i, since = self.find(at)
+        return evaluate(self.derivatives[:, i], since)
+
+
+def evaluate(derivatives: Float[Array, "4 *k"], since: Float[Array, "*k"]) -> Float[Array, "*k"]:
+    """Values of cubics. **Arguments:** `derivatives` [4, ...] where each begins; `since`, s. **Returns:** values."""
+    d0, d1, d2, d3 = derivatives
+    return d0 + since * (d1 + since * (d2 / 2 + since * d3 / 6))
+
+
+class Motion(eqx.Module):
+    """A motion from touch to stop, at the ends of its steps; after the stop the body rests at the last of them.
+
+    `time` s; `depth` m; `speed` m/s; `felt` m/s², what an accelerometer at rest in the body feels, with its rate
+    `felt_rate` m/s³; `has_stopped`.
+    """
+
+    time: Float[Array, " n"]
+    depth: Float[Array, " n"]
+    speed: Float[Array, " n"]
+    felt: Float[Array, " n"]
+    felt_rate: Float[Array, " n"]
+    gravity: Scalar
+    has_stopped: Bool[Array, ""]
+
+    def depth_at(self, time: Scalar) -> Scalar:
+        """The depth at a time after touch, s, by cubics; that of the stop after it."""
+        depth = Cubics.through(self.time, self.depth, self.speed)
+        return jnp.where(time < self.time[-1], depth(jnp.minimum(time, self.time[-1])), self.depth[-1])
+
+    def speed_at(self, time: Scalar) -> Scalar:
+        """The speed at a time after touch, s, by cubics; 0 after the stop."""
+        speed = Cubics.through(self.time, self.speed, self.gravity - self.felt)
+        return jnp.where(time < self.time[-1], speed(jnp.minimum(time, self.time[-1])), 0.0)
+
+    @property
+    def peak_deceleration(self) -> Scalar:
+        """The greatest at any time, m/s²: at the end of a step, or where the rate of a cubic falls through 0."""
+        felt = Cubics.through(self.time, self.felt, self.felt_rate)
+        _, d1, d2, d3 = felt.derivatives
+        at = safe.divide(2 * d1, safe.sqrt(safe.positive_part(d2**2 - 2 * d1 * d3)) - d2)
+        inside = jax.lax.stop_gradient(jnp.clip(at, 0.0, jnp.diff(felt.time)))
+        return safe.greatest(jnp.append(self.felt, evaluate(felt.derivatives, inside))) - self.gravity
+
+
+class Plunge(eqx.Module):
+    """A body and its ground. `resistance` of the ground gives F_y, c₁ and c₂ at a depth under a radius."""
+
+    ground: Poncelet | Regolith = part("law of the ground: `Poncelet` or `Regolith`")
+    mass: Scalar = quantity("kg", "mass of the body", gt=0, usual=(1e-3, 1e4), slip="g")
+    radius: Scalar = quantity("m", "radius of the sphere or of the plate", gt=0, usual=(1e-3, 5), slip="mm or cm")
+    speed: Scalar = quantity("m/s", "speed at touch", gt=0, usual=(1e-3, 100), slip="cm/s")
+    gravity: Scalar = quantity("m/s²", "gravity along the motion", ge=0, usual=(0, 50), slip="g")
+    roundness: Scalar = quantity("", "1 for a sphere, 0 for a plate", ge=0, le=1)
+
+    def contact_radius(self, z: Scalar) -> Scalar:
+        """The radius of the contact at a depth z, m: all of a plate's, and that of the section of a sphere."""
+        above = safe.positive_part(1 - z / self.radius)
+        return self.radius * jnp.sqrt(1 - self.roundness * above**2 * (1 - FLAT**2))
+
+    def felt(self, z: Scalar, v: Scalar) -> Scalar:
+        """The force over the mass, m/s², at a depth, m, and a speed, m/s."""
+        strength, c1, c2 = self.ground.resistance(z, self.contact_radius(z))
+        return (strength + c1 * v + c2 * v**2) / self.mass
+
+    def stopping_scale(self) -> Scalar:
+        """The depth, m, at which the force at the speed of touch has taken up twice the energy of the fall."""
+
+        def halve(ends, _):
+            middle = 0.5 * (ends[0] + ends[1])
+            z = self.radius * 10**middle
+            is_deeper = self.felt(z, self.speed) * z < self.speed**2 + 2 * self.gravity * z
+            return (jnp.where(is_deeper, middle, ends[0]), jnp.where(is_deeper, ends[1], middle)), None
+
+        ends = jnp.full_like(self.mass, -DECADES), jnp.full_like(self.mass, DECADES)
+        return self.radius * 10 ** jax.lax.scan(halve, ends, None, length=24)[0][1]
+
+    def fall(self) -> Motion:
+        """The motion until the stop. **Returns:** `Motion`, with STEPS + 1 times."""
+        section = jnp.where(self.roundness > 0, SECTION * self.radius, jnp.inf)
+        length = jax.lax.stop_gradient(jnp.minimum(self.stopping_scale(), section))
+        floor = jax.lax.stop_gradient(0.5 * jnp.sqrt(self.speed**2 + self.gravity * length))
+
+        def rate(y):
+            _, z, v = y
+            felt = self.felt(z, v)
+            unit = 1 / (v / (length + z) + (felt + self.gravity) / (v + floor))
+            return (unit, unit * v, unit * (self.gravity - felt)), None
+
+        def advance(y, _):
+            after, _ = runge_kutta4(rate, y, jnp.full_like(self.mass, STEP), unroll=False)
+            return jax.tree.map(lambda a, b: jnp.where(y[2] > 0, a, b), after, y), y
+
+        zero = jnp.zeros_like(self.mass)
+        last, nodes = jax.lax.scan(advance, (zero, zero, self.speed), None, length=STEPS)
+        nodes = jax.tree.map(lambda a, b: jnp.append(a, b), nodes, last)
+        before = jnp.sum((nodes[2] > 0)[1:])  # index of the last state that moves
+        start = jax.tree.map(lambda x: x[before], nodes)
+
+        def shorten(found, _):
+            share, _ = found
+            end, _ = runge_kutta4(rate, start, share, unroll=False)
+            return (share - end[2] / rate(end)[0][2], end), None
+
+        guess = jnp.full_like(self.mass, 0.5 * STEP), start
+        (_, stop), _ = jax.lax.scan(shorten, guess, None, length=NEWTON)
+        moving = jnp.arange(STEPS + 1) <= before
+        time, z, v = (jnp.where(moving, x, end) for x, end in zip(nodes, (stop[0], stop[1], zero), strict=True))
+        felt, felt_rate = jax.vmap(lambda z, v: jax.jvp(self.felt, (z, v), (v, self.gravity - self.felt(z, v))))(
+            z, v
+        )
+        return Motion(time, z, v, felt, felt_rate, self.gravity, ~(last[2] > 0))

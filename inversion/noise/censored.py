@@ -1,0 +1,75 @@
+"""Readings of a sensor that ends at its range: those at an end say only that the truth lies beyond."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import log_ndtr, ndtr, ndtri
+from jaxtyping import Array, Float
+
+from difsim.typing import as_float
+
+from .independent import scale_each
+from .law import AbstractNoise, Compared, Quantity, parameter_names, score_rows, whiten
+
+GOLDEN = 0.6180339887498949
+LEAST = 1e-12  # information of a bound that holds by far
+
+
+class Censored(AbstractNoise):
+    """Normal errors of readings of which some are bounds: the sensor was at an end of its range.
+
+    A datum that is a bound has the probability that the reading lies beyond it. The prediction is that of a sensor
+    whose range has no end.
+
+    **Arguments:** `beyond` [k]: 1 for a datum that is a lower bound, -1 for an upper bound, 0 for a reading; `scale`
+    as of `Normal`.
+    **Source:** Tobin (1958), Econometrica 26, 24.
+    """
+
+    beyond: Float[Array, " k"]
+    scale: Quantity
+
+    def __init__(self, beyond: Any, scale: Any = 1.0):
+        self.beyond = as_float(beyond)
+        self.scale = Quantity(scale, "Censored: scale")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return parameter_names(self.scale)
+
+    @property
+    def is_sum_of_squares(self) -> bool:
+        return False
+
+    def rows(self, count: int) -> int:
+        if self.beyond.shape != (count,):
+            raise ValueError(
+                f"Censored: beyond has shape {self.beyond.shape}: give one number for each of {count} data"
+            )
+        return count * (1 + len(self.parameters))
+
+    def at(self, times: Float[Array, " k"]) -> "Censored":
+        return self
+
+    def compare(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Compared:
+        z, scale = whiten(d, factor), scale_each(self.scale(p), d)
+        r, log, is_bound = z / scale, jnp.log(scale), self.beyond != 0
+        x = jnp.where(is_bound, self.beyond * r, 0.0)  # by how much the prediction lies beyond
+        misfit = jnp.where(is_bound, -2.0 * log_ndtr(x), r**2 + 2.0 * log)
+        hazard = jnp.exp(-0.5 * x**2 - log_ndtr(x)) / jnp.sqrt(2.0 * jnp.pi)
+        slope = jnp.where(is_bound, -self.beyond * hazard, r)  # of -ln L by r
+        information = jnp.where(is_bound, jnp.maximum(hazard * (hazard + x), LEAST), 1.0)
+        information = jax.lax.stop_gradient(information)  # rows differ by what is compared alone
+        rows = [score_rows(slope, information, z / jax.lax.stop_gradient(scale))]
+        if self.parameters:
+            rows.append(score_rows(jnp.where(is_bound, hazard * x, 1.0 - r**2), 2.0, log))
+        return Compared(jnp.concatenate(rows), jnp.sum(misfit))
+
+    def scores(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Float[Array, " k"]:
+        r = whiten(d, factor) / scale_each(self.scale(p), d)
+        # Of a reading beyond the range only the probability is known: scores are spread evenly over it.
+        spread = jnp.mod(GOLDEN * jnp.arange(1, d.size + 1), 1.0)
+        tail = ndtri(spread * ndtr(jnp.where(self.beyond != 0, self.beyond * r, 0.0)))
+        return jnp.where(self.beyond != 0, self.beyond * tail, r)
