@@ -119,7 +119,10 @@ class Search:
         return smallest_size(self.cube, self.u[None], weights[None] / weights.sum(), rows)
 
     def result(self, prior: Float[np.ndarray, "rows k"], other: tuple[float, float] | None = None) -> Draws:
-        """All draws with their weights. **Arguments:** draws of the `prior`; `other`, as of `Draws`."""
+        """All draws with their weights.
+
+        **Arguments:** draws of the `prior`; `other`, as of `Draws`. **Returns:** Draws.
+        """
         log_weights, k_hat = pareto_smoothed(self.log_ratio)
         evidence, error = self.evidence
         peaks = f" and {len(self.peaks)} narrow peaks" if self.peaks else ""

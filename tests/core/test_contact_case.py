@@ -53,7 +53,7 @@ def test_the_shipped_series_is_synthetic_and_can_be_made_again():
 
 
 @pytest.mark.parametrize("name", ["drop", "katsuragi_durian", "philae_td2", "tag"])
-def test_every_shipped_case_has_a_motion_in_the_middle_of_its_laws(name):
+def test_shipped_cases_move_in_the_middle_of_their_laws(name):
     case = read_case(data_folder() / "cases" / f"{name}.toml")
     problem = pose(case)
     middle = problem.to_dict(problem.physical(problem.scale_probabilities(jnp.full(problem.size, 0.5))))

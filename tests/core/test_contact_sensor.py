@@ -37,7 +37,7 @@ def read(shape, x):
 
 
 @pytest.mark.parametrize("shape", [SPHERE, PLATE])
-def test_derivatives_of_readings_agree_with_differences_clipped_or_not(shape):
+def test_derivatives_of_readings_agree_with_differences(shape):
     f, x = jax.jit(partial(read, shape)), jnp.array(list(AT.values()))
     open_end, clipped, _ = f(x)
     beyond = np.asarray(open_end > 100.0)

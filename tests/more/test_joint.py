@@ -111,7 +111,7 @@ class Known(NamedTuple):
         return {"rebound": self.draws[:count]}
 
 
-def test_pairs_have_the_evidence_and_the_error_of_their_closed_form(both, monkeypatch):
+def test_pairs_have_the_evidence_of_their_closed_form(both, monkeypatch):
     """Law and flight know the rebound to 0.02 and 0.01 m/s, 0.1 m/s from each other: all sums are normal integrals."""
     n, sigmas, sizes = 1000, (0.02, 0.01), joint_cases.SIZES
     normal = np.random.default_rng(0).standard_normal((2, n, 3))
