@@ -13,10 +13,9 @@ from experiments import posteriors
 from experiments.contact import coverage, pictures
 from experiments.contact.case import Case, read_case
 from experiments.contact.model import pose
-from experiments.corner import corner
 from experiments.data_files import data_folder
 from experiments.harness import SEED, Found, Study
-from inversion import Checkpoint, Discrete, Problem, fit, sample
+from inversion import Checkpoint, Discrete, Problem, corner, fit, sample
 from inversion.leastsq import Fit
 from inversion.posterior import Posterior
 
@@ -71,9 +70,9 @@ def _fit(options: Contact, out: Path) -> Found:
     summary = summarise(case, posterior, best, unknowns)
     figures = {"contact": pictures.draw(result, case.title)}
     shown = [name for name, row in unknowns.items() if row["prior"] is not None]
-    drawn = posteriors.picture_data(posterior, {name: unknowns[name] for name in shown})
     if len(shown) > 1:
-        figures["posterior"] = corner(drawn, f"{case.title}: posterior of what is not known")
+        values = {name: best.values[name] for name in shown}
+        figures["posterior"] = corner(posterior, values, f"{case.title}: posterior of what is not known")
     groups = {"/contact": result} | {f"/{k}": v for k, v in posteriors.samples(posterior).items()}
     return Found(summary, {"result": xr.DataTree.from_dict(groups)}, figures)
 
