@@ -35,6 +35,7 @@ ARGUMENTS: dict[type, dict[str, Any]] = {
     body.Stone: {"points": np.eye(3)},
     contact.NormalForce: {"regularisation": 1e-3},
     contact.PowerLaw: {"exponent": 1.5},
+    contact.Poncelet: {"strength": 1e3, "hardening": 1e4},
     contact.Boulder: {"edge_point": (0.7, 0.0, 0.2), "edge_direction": (0.0, 1.0, 0.0)},
     dem.LeggedClump: {"legs": (dem.Clump(**CLUMP),) * 3, "seat": FEET, "attachment": np.zeros((3, 3))},
     dynamics.Touchdown: {"scenario": 0.0},
