@@ -75,7 +75,7 @@ class Importance:
             search.find_peaks(particles.u[np.argmax(particles.log_likelihood)], guesses)
             search.run()
         found = search.result(start.prior, (start.log_evidence, start.error))
-        if found.k_hat <= K_HAT:
+        if found.k_hat is not None and found.k_hat <= K_HAT:
             return replace(found, method=f"{start.method}, then {found.method}")
         chains = self.tempered.extend(start, cube, going_on, effective_size, limit, checkpoint, progress)
         # Importance draws of which one has all the weight have an error of 1, and hardly ever too much evidence.
