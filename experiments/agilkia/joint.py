@@ -110,10 +110,12 @@ class Joint:
     @cached_property
     def touchdown(self) -> Observations:
         """The data of the touchdown that are not read of the rebound's velocity."""
-        return Observations({k: self.whole.data[k] for k in self.whole.data.names if k not in self.flown.names})
+        return Observations(
+            {k: self.whole.data[k] for k in self.whole.data.names if k not in self.flight_data.names}
+        )
 
     @cached_property
-    def flown(self) -> Observations:
+    def flight_data(self) -> Observations:
         """The data of the rebound's velocity and of the next contact."""
         rows = {k: self.whole.predict.catalogue.observable(k) for k in self.whole.data.names}
         return Observations(
@@ -123,12 +125,17 @@ class Joint:
     @property
     def contact(self) -> dict[str, Any]:
         """The data of the next contact."""
-        return {k: self.flown[k] for k in self.flown.names if k not in REBOUND}
+        return {k: self.flight_data[k] for k in self.flight_data.names if k not in REBOUND}
 
     @property
     def rebound(self) -> dict[str, Any]:
         """The data of the rebound's velocity, which may be none."""
-        return {k: self.flown[k] for k in self.flown.names if k in REBOUND}
+        return {k: self.flight_data[k] for k in self.flight_data.names if k in REBOUND}
+
+    @property
+    def touchdown_and_rebound(self) -> Observations:
+        """All data of the touchdown."""
+        return Observations({k: self.touchdown[k] for k in self.touchdown.names} | self.rebound)
 
     def problem_of_ground(self, data: Observations) -> Problem:
         """All unknowns of the ground by data of the touchdown."""
@@ -136,16 +143,15 @@ class Joint:
 
     def problem_of_flight(self, position: Vec3) -> Problem:
         """The real rebound by what is read of it and by the next contact."""
-        return Problem({"rebound": BOX}, Flight(self.whole.predict, position), self.flown)
+        return Problem({"rebound": BOX}, Flight(self.whole.predict, position), self.flight_data)
 
     def sample(self, folder: Path, made_of: Any, progress: bool, executor: Executor | None = None) -> Sampled:
         """All posteriors. **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `progress`;
         `executor`."""
-        both = Observations({k: self.touchdown[k] for k in self.touchdown.names} | self.rebound)
         kept = {part: Checkpoint(folder, (made_of, self.seed, self.effort, part)) for part in Sampled._fields}
         draw = partial(self._sample, progress=progress, executor=executor)
         grounds, ends = [], []
-        for part, data in (("exact", both), ("free", self.touchdown)):
+        for part, data in (("exact", self.touchdown_and_rebound), ("free", self.touchdown)):
             posterior = draw(self.problem_of_ground(data), self.effort.ground_particles, kept[part])
             ground, positions = self._land(posterior, progress)
             grounds.append(ground)

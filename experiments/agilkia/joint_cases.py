@@ -51,22 +51,22 @@ def list_cases(joint: Joint, sampled: Sampled) -> dict[str, Case]:
     moved = free.rebounds[rows] + sizes[:, None] * rng.standard_normal((len(rows), 3))
     speeds = read_rebounds(joint.whole.predict, moved)
     cases[TOUCHDOWN_ERROR] = _weigh(joint, free, rows, moved, -0.5 * misfits(joint.rebound, speeds))
-    return cases | {JOINT_ERROR: _pair(joint, free, sampled)}
+    return cases | {JOINT_ERROR: _pair(joint, sampled)}
 
 
 def list_size_densities(joint: Joint, sampled: Sampled) -> Float[np.ndarray, " sizes"]:
     """The evidence of all data with an error of each of the `SIZES`, but for a common factor."""
-    law, real = _paired(joint, sampled)
-    return np.array([pair_densities(law, real, size).mean() for size in SIZES])
+    _, squares = _list_pairs(joint, sampled)
+    return np.array([pair_densities(squares, size).mean() for size in SIZES])
 
 
 def fly(problem: Problem, rebounds: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
-    """What is read of real rebounds and of the flights from there, by name."""
+    """The observables of real rebounds and of the flights from there, by name."""
     return predictions(float, lambda p: problem.predict(p)[0], {"rebound": rebounds}, False)
 
 
 def read_rebounds(known: Experiment, rebounds: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
-    """What is read of the velocities of rebounds, in the surface frame, by name."""
+    """The observables of the velocities of rebounds, given in the surface frame, by name."""
     return {
         "rebound_speed": np.linalg.norm(rebounds, axis=1),
         "rebound_velocity": rebounds @ np.asarray(known.frame.matrix),
@@ -81,27 +81,25 @@ def misfits(data: Mapping[str, Any], predicted: Mapping[str, np.ndarray]) -> Flo
     return np.nan_to_num(np.sum(((values - value) / sigma) ** 2, axis=1), nan=np.inf)
 
 
-def pair_densities(
-    law: Float[np.ndarray, "n 3"], real: Float[np.ndarray, "m 3"], size: float
-) -> Float[np.ndarray, "n m"]:
-    """The densities, s³/m³, of an error of a size that leads from each rebound of the law to each real one."""
-    squares = np.sum((law[:, None] - real[None]) ** 2, axis=2)
+def pair_densities(squares: Float[np.ndarray, "n m"], size: float) -> Float[np.ndarray, "n m"]:
+    """The densities, s³/m³, of an error of a size. **Arguments:** `squares` of errors, m²/s²; `size`, m/s."""
     return np.exp(-0.5 * squares / size**2) / (np.sqrt(2 * np.pi) * size) ** 3
 
 
-def _paired(joint: Joint, sampled: Sampled) -> tuple[np.ndarray, np.ndarray]:
-    """The rebounds of the law and the real ones that are paired; the order of draws is random."""
-    count = joint.effort.pairs
-    return sampled.free.rebounds[:count], sampled.flight.resample(joint.key, count)["rebound"]
+def _list_pairs(joint: Joint, sampled: Sampled) -> tuple[np.ndarray, np.ndarray]:
+    """The real rebounds [m, 3] that are paired, and the squares [n, m] of their differences from those of the law."""
+    count = joint.effort.pairs  # the order of draws is random
+    law, real = sampled.free.rebounds[:count], sampled.flight.resample(joint.key, count)["rebound"]
+    return real, np.sum((law[:, None] - real[None]) ** 2, axis=2)
 
 
-def _pair(joint: Joint, free: Ground, sampled: Sampled) -> Case:
+def _pair(joint: Joint, sampled: Sampled) -> Case:
     """All data with an error: pairs of a ground and of a rebound from which a flight leads to the contact."""
-    law, real = _paired(joint, sampled)
-    density = sum(pair_densities(law, real, size) for size in SIZES) / len(SIZES)
+    real, squares = _list_pairs(joint, sampled)
+    density = sum(pair_densities(squares, size) for size in SIZES) / len(SIZES)
     i, j = (index.ravel() for index in np.indices(density.shape))
     with np.errstate(divide="ignore"):
-        pairs = _weigh(joint, free, i, real[j], np.log(density.ravel()))
+        pairs = _weigh(joint, sampled.free, i, real[j], np.log(density.ravel()))
     flight = sampled.flight
     worth = min(pairs.worth, size_of_weights(_distinct(real), density.sum(axis=0)))
     errors = pairs.error, flight.log_evidence_error, worth**-0.5

@@ -48,13 +48,12 @@ def compare(joint: Joint, cases: Mapping[str, Case], seen: Mapping[str, Mapping]
     The log score of what is held out is the evidence of all data less that of what was fitted.
     """
     table = {}
-    touchdown = Observations({k: joint.touchdown[k] for k in joint.touchdown.names} | joint.rebound)
     for name, case in cases.items():
         whole = cases[WHOLE[name]] if name in WHOLE else None
         p = {
             part: score(*flatten(data, seen[name]), seed=joint.seed).p_value
             for part, data in (
-                ("touchdown", touchdown),
+                ("touchdown", joint.touchdown_and_rebound),
                 ("contact", Observations(joint.contact)),
                 ("all", joint.whole.data),
             )
