@@ -32,7 +32,7 @@ def map_batched(
 
     A CPU computes one row after the other: a vmapped adaptive solve takes as many steps as its slowest member, and its
     members share one step control. An accelerator vmaps as many rows as its memory holds (`inversion.batches`), and is
-    taken from a hundred rows a core on (`difsim.wide`). To use the cores of a CPU as devices, call `difsim.configure`
+    taken from a thousand rows a core on (`difsim.wide`). To use the cores of a CPU as devices, call `difsim.configure`
     first. Nothing is raised for a run that failed: return its status too, and print
     `Status.summary(found["status"])`.
 

@@ -32,6 +32,7 @@ np.testing.assert_array_equal(table["y"], np.arange(3.0 * MANY) ** 2)
 """,
     "draws": """
 from inversion import cube
+wide.ROWS_PER_CORE = 100  # a generation has some 1000 draws
 sizes, of = [], cube._batch
 def batch(problem, x):
     assert on(x) == {GPU}
