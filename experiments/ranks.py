@@ -24,11 +24,14 @@ def rank(posterior: Posterior, truth: Mapping[str, float], seed: int) -> dict[st
 
     **Arguments:** `posterior`; `truth`, unknown -> its value; `seed`. **Returns:** unknown -> rank, 0 to OF.
     """
-    drawn, rng, found = posterior.resample(jax.random.PRNGKey(seed), OF), np.random.default_rng(seed), {}
-    for name, value in truth.items():
-        equal = np.isclose(drawn[name], value, rtol=SAME, atol=0.0)
-        found[name] = int(np.sum((drawn[name] < value) & ~equal) + rng.integers(equal.sum() + 1))
-    return found
+    drawn, rng = posterior.resample(jax.random.PRNGKey(seed), OF), np.random.default_rng(seed)
+    return {name: rank_among(drawn[name], value, rng) for name, value in truth.items()}
+
+
+def rank_among(draws: Float[np.ndarray, " n"], value: float, rng: np.random.Generator) -> int:
+    """The number of draws below a value, equal ones in random order. **Arguments:** `draws`; `value`; `rng`."""
+    equal = np.isclose(draws, value, rtol=SAME, atol=0.0)
+    return int(np.sum((draws < value) & ~equal) + rng.integers(equal.sum() + 1))
 
 
 def probability_below(posterior: Posterior, truth: Mapping[str, float]) -> dict[str, float]:

@@ -51,7 +51,7 @@ def list_cases(joint: Joint, sampled: Sampled) -> dict[str, Case]:
     moved = free.rebounds[rows] + sizes[:, None] * rng.standard_normal((len(rows), 3))
     speeds = read_rebounds(joint.whole.predict, moved)
     cases[TOUCHDOWN_ERROR] = _weigh(joint, free, rows, moved, -0.5 * misfits(joint.rebound, speeds))
-    return cases | {JOINT_ERROR: _pair(joint, sampled)}
+    return cases | {JOINT_ERROR: pair_all(joint, sampled)}
 
 
 def list_size_densities(joint: Joint, sampled: Sampled) -> Float[np.ndarray, " sizes"]:
@@ -93,7 +93,7 @@ def _list_pairs(joint: Joint, sampled: Sampled) -> tuple[np.ndarray, np.ndarray]
     return real, np.sum((law[:, None] - real[None]) ** 2, axis=2)
 
 
-def _pair(joint: Joint, sampled: Sampled) -> Case:
+def pair_all(joint: Joint, sampled: Sampled) -> Case:
     """All data with an error: pairs of a ground and of a rebound from which a flight leads to the contact."""
     real, squares = _list_pairs(joint, sampled)
     density = sum(pair_densities(squares, size) for size in SIZES) / len(SIZES)
