@@ -17,6 +17,7 @@ from experiments.agilkia.scenario import Experiment
 from inversion import Observations, Problem
 from inversion.draws import resample_draws
 from inversion.predicting import predictions
+from inversion.tails import count_effective
 
 # m/s. The lower end moves the contact by less than its sigma (1e4 s per m/s), the upper one is the rebound itself.
 SIZES = np.geomspace(0.003, 0.3, 81)
@@ -101,7 +102,7 @@ def _pair(joint: Joint, sampled: Sampled) -> Case:
     with np.errstate(divide="ignore"):
         pairs = _weigh(joint, sampled.free, i, real[j], np.log(density.ravel()))
     flight = sampled.flight
-    worth = min(pairs.worth, size_of_weights(_distinct(real), density.sum(axis=0)))
+    worth = min(pairs.worth, count_effective(np.bincount(_distinct(real), density.sum(axis=0))))
     errors = pairs.error, flight.log_evidence_error, worth**-0.5
     return pairs._replace(
         worth=worth, log_evidence=pairs.log_evidence + flight.log_evidence, error=float(np.linalg.norm(errors))
@@ -112,7 +113,8 @@ def _weigh(joint: Joint, ground: Ground, rows: np.ndarray, rebounds: np.ndarray,
     """Draws that are resampled by further weights."""
     weights = np.exp(log_weights - log_weights.max())
     chosen = resample_draws(joint.key, weights / weights.sum(), joint.effort.draws)
-    worth = min(ground.posterior.effective_size, size_of_weights(_distinct(ground.rebounds)[rows], weights))
+    of_draws = np.bincount(_distinct(ground.rebounds)[rows], weights)
+    worth = min(ground.posterior.effective_size, count_effective(of_draws))
     evidence = ground.posterior.log_evidence + float(np.log(weights.mean()) + log_weights.max())
     gained = 0.0 if np.ptp(log_weights) == 0 else worth**-0.5
     error = float(np.hypot(ground.posterior.log_evidence_error, gained))
@@ -122,9 +124,3 @@ def _weigh(joint: Joint, ground: Ground, rows: np.ndarray, rebounds: np.ndarray,
 def _distinct(rows: Float[np.ndarray, "n 3"]) -> np.ndarray:
     """The number of the draw that each row is, since resampled draws are there several times."""
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-
-
-def size_of_weights(draws: np.ndarray, weights: Float[np.ndarray, " n"]) -> float:
-    """The number of equal weights that those of numbered draws are worth."""
-    each = np.bincount(draws, weights)
-    return float(each.sum() ** 2 / np.sum(each**2))

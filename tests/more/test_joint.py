@@ -17,6 +17,7 @@ from experiments.agilkia.predictive import Score, flatten, score
 from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import problem
 from inversion import Observation, Observations
+from inversion.tails import count_effective
 from tests.more.test_reports import text_of
 
 
@@ -136,8 +137,8 @@ def test_pairs_have_the_evidence_of_their_closed_form(both, monkeypatch):
 
 def test_a_draw_that_is_there_twice_counts_once():
     rows = joint_cases._distinct(np.array([[1.0, 0, 0], [2.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0]]))
-    assert joint_cases.size_of_weights(rows, np.ones(4)) == pytest.approx(2.0)
-    assert joint_cases.size_of_weights(rows, np.array([1.0, 0, 1.0, 0])) == pytest.approx(1.0)
+    assert count_effective(np.bincount(rows, np.ones(4))) == pytest.approx(2.0)
+    assert count_effective(np.bincount(rows, [1.0, 0, 1.0, 0])) == pytest.approx(1.0)
 
 
 def test_the_report_says_what_the_touchdown_predicts():
