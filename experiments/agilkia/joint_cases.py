@@ -38,7 +38,17 @@ class Case(NamedTuple):
     error: float
 
 
-def list_cases(joint: Joint, sampled: Sampled) -> dict[str, Case]:
+class Pairs(NamedTuple):
+    """Pairs of a ground and a real rebound: the `rebounds` [m, 3], m/s; the `density` [n, m], s³/m³, of the errors that
+    lead to them, over all sizes; and its mean over the pairs for each of the `SIZES`, the evidence of the size but for
+    a common factor."""
+
+    rebounds: Float[np.ndarray, "m 3"]
+    density: Float[np.ndarray, "n m"]
+    by_size: Float[np.ndarray, " sizes"]
+
+
+def list_cases(joint: Joint, sampled: Sampled, pairs: Pairs) -> dict[str, Case]:
     """The cases by name."""
     exact, free, flight = sampled
     rows = np.arange(len(exact.rebounds))
@@ -52,13 +62,7 @@ def list_cases(joint: Joint, sampled: Sampled) -> dict[str, Case]:
     moved = free.rebounds[rows] + sizes[:, None] * rng.standard_normal((len(rows), 3))
     speeds = read_rebounds(joint.whole.predict, moved)
     cases[TOUCHDOWN_ERROR] = _weigh(joint, free, rows, moved, -0.5 * misfits(joint.rebound, speeds))
-    return cases | {JOINT_ERROR: _pair(joint, sampled)}
-
-
-def list_size_densities(joint: Joint, sampled: Sampled) -> Float[np.ndarray, " sizes"]:
-    """The evidence of all data with an error of each of the `SIZES`, but for a common factor."""
-    _, squares = _list_pairs(joint, sampled)
-    return np.array([pair_densities(squares, size).mean() for size in SIZES])
+    return cases | {JOINT_ERROR: _weigh_pairs(joint, sampled, pairs)}
 
 
 def fly(problem: Problem, rebounds: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
@@ -82,22 +86,22 @@ def misfits(data: Mapping[str, Any], predicted: Mapping[str, np.ndarray]) -> Flo
     return np.nan_to_num(np.sum(((values - value) / sigma) ** 2, axis=1), nan=np.inf)
 
 
-def pair_densities(squares: Float[np.ndarray, "n m"], size: float) -> Float[np.ndarray, "n m"]:
-    """The densities, s³/m³, of an error of a size. **Arguments:** `squares` of errors, m²/s²; `size`, m/s."""
-    return np.exp(-0.5 * squares / size**2) / (np.sqrt(2 * np.pi) * size) ** 3
-
-
-def _list_pairs(joint: Joint, sampled: Sampled) -> tuple[np.ndarray, np.ndarray]:
-    """The real rebounds [m, 3] that are paired, and the squares [n, m] of their differences from those of the law."""
+def pair_rebounds(joint: Joint, sampled: Sampled) -> Pairs:
+    """Pair the law's rebounds with the real ones."""
     count = joint.effort.pairs  # the order of draws is random
     law, real = sampled.free.rebounds[:count], sampled.flight.resample(joint.key, count)["rebound"]
-    return real, np.sum((law[:, None] - real[None]) ** 2, axis=2)
+    squares = np.sum((law[:, None] - real[None]) ** 2, axis=2)
+    density, by_size = np.zeros_like(squares), []
+    for size in SIZES:
+        of_size = np.exp(-0.5 * squares / size**2) / (np.sqrt(2 * np.pi) * size) ** 3
+        density += of_size
+        by_size.append(of_size.mean())
+    return Pairs(real, density / len(SIZES), np.array(by_size))
 
 
-def _pair(joint: Joint, sampled: Sampled) -> Case:
+def _weigh_pairs(joint: Joint, sampled: Sampled, paired: Pairs) -> Case:
     """All data with an error: pairs of a ground and of a rebound from which a flight leads to the contact."""
-    real, squares = _list_pairs(joint, sampled)
-    density = sum(pair_densities(squares, size) for size in SIZES) / len(SIZES)
+    real, density, _ = paired
     i, j = (index.ravel() for index in np.indices(density.shape))
     with np.errstate(divide="ignore"):
         pairs = _weigh(joint, sampled.free, i, real[j], np.log(density.ravel()))
