@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from scipy.spatial import cKDTree
 
 from difsim import run
+from difsim.plot.style import BLACK, GREY
 from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
 from experiments.cliff.collapse import CORNER
@@ -18,7 +19,6 @@ from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
 from experiments.geometry import spheres
 from experiments.harness import Found
-from experiments.style import BLACK, GREY
 from experiments.variables import describe
 
 COHESIONS = (300.0, 1000.0)  # Pa

@@ -11,10 +11,10 @@ from jaxtyping import Array, Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREY, ORANGE
 from experiments.contact.case import Case
 from experiments.contact.model import Model, build_model, build_sensor
 from experiments.contact.world import Cubics
-from experiments.style import BLACK, BLUE, GREY, ORANGE
 from experiments.variables import describe
 from inversion.leastsq import Fit
 

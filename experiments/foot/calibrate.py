@@ -11,13 +11,13 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from difsim.session import CACHE
 from experiments.foot.calibration import TABLE, UNKNOWNS, cross_validate, energy_by_law, fit_factors
 from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fall_by_law, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
 from experiments.harness import Found
 from experiments.records import provenance, write_json
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from inversion import response_surface
 
 COUNT = 33  # soils: a multiple of three, and more than 1.5 times the 21 terms of a surface over five unknowns

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from difsim import Courant
 from difsim.declarations import Quantity
+from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE
 from difsim.stepping.marching import initialise
 from difsim.stepping.running import resume
 from difsim.stepping.solution import failure
@@ -18,7 +19,6 @@ from experiments.foot import calibrate, grains, throws
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.harness import Found, Study
-from experiments.style import BLACK, BLUE, GREEN, ORANGE
 from inversion import Checkpoint
 from inversion.progress import show_progress
 

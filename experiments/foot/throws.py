@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from difsim import Courant, Status
 from difsim.contact import Regolith
+from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE
 from difsim.sph import Continuum
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
-from experiments.style import BLACK, BLUE, GREEN, ORANGE
 from experiments.variables import describe
 from inversion import Checkpoint
 from inversion.progress import Bar

@@ -15,13 +15,13 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
+from difsim.plot.style import STYLE
 from experiments.harness import Found, Study
 from experiments.records import write_json
 from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
 from experiments.sampling.sensitivity import Design, runs, sensitivity
-from experiments.style import STYLE
 from inversion.progress import Bar
 from inversion.sweeps import compute_parts
 
