@@ -44,7 +44,7 @@ from inversion.progress import Bar
 
 @dataclass(frozen=True)
 class Found:
-    """What a stage found: all of it is written by the harness.
+    """The findings of a stage, which the harness writes.
 
     **Arguments:** `summary`, written as `record`.json after the provenance; `data`, each dataset (or tree of them)
     written as NAME.nc; `figures`, each written as NAME.png; `text`, printed; `report`, the name of the report in the

@@ -69,7 +69,7 @@ def shape_of(name: str) -> TriMesh:
 
 
 def files_of(name: str) -> list[Path]:
-    """What is read for the shape of that name, besides a file that is named itself."""
+    """The files that are read for the shape of that name, besides one that is named itself."""
     return [fetch(SHAP5)] if name == "shap5" else []
 
 

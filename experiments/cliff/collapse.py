@@ -116,7 +116,7 @@ def _energies(model: Continuum, states: ContinuumState) -> dict[str, np.ndarray]
 
 
 def judge(result: xr.Dataset, known: Measured) -> dict:
-    """What is compared with the experiment: all in m and degrees."""
+    """The quantities that are compared with the experiment, in m and degrees."""
     last, spacing = result.isel(time=-1), result.attrs["spacing_m"]
     x, y = last["x"].values, last["surface"].values
     error = np.interp(known.surface[:, 0], x, y) - known.surface[:, 1]

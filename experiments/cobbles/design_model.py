@@ -1,4 +1,4 @@
-"""What a design of the experiment tells of restitution: ln σ(e) of a fit through the impact, and its slopes."""
+"""The precision of restitution by a design of the experiment: ln σ(e) of a fit through the impact, and its slopes."""
 
 import equinox as eqx
 import jax
