@@ -74,7 +74,7 @@ def files_of(name: str) -> list[Path]:
 
 
 def list_assumptions(name: str) -> list[str]:
-    """What is taken of the shape of that name without being told: a mesh file could be of any body."""
+    """The properties that the shape of that name has without being told: a mesh file could be of any body."""
     if name in ("analogue", "shap5"):
         return []
     mass, spin = f"GM = {units.GM_67P} m3/s2", f"a spin of {units.SPIN_67P:.6g} rad/s about z"

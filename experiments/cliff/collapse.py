@@ -179,6 +179,6 @@ def compare(results: Mapping[str, xr.Dataset], known: Measured) -> dict:
 
 
 def solvers() -> dict[str, AbstractSolver]:
-    """What is compared: the last is the paper's."""
+    """The compared values: the last is the paper's."""
     courant = {f"Courant {c:g}": Courant(c) for c in (0.5, 0.25)}
     return courant | {f"error {rtol:.0e}": Adaptive(rtol, max_steps=10_000_000) for rtol in (1e-4, 1e-6)}

@@ -64,7 +64,7 @@ def surface_point(shape: AbstractSDF, radius: Scalar, direction: Vec3) -> Vec3:
 
 
 def build_setup(place: Place, design: Design) -> Setup:
-    """What a fit knows, with cameras and markers as designed."""
+    """The known setup of a fit, with cameras and markers as designed."""
     known, rig = place.known, place.known.view.rig
 
     def pose(camera, wall):

@@ -129,7 +129,7 @@ def place_above(
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:
-    """What the sole has left of its speed on its way, how deep it gets, and the same by the reduced law."""
+    """The speed that the sole has left on its way, its depth, and the same by the reduced law."""
     thrown, load = float(result.attrs["thrown_m_s"]), float(result.attrs["load_kg_m2"])
     return {
         "stands": bool(result["speed"][-1] <= 0),

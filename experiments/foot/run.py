@@ -45,7 +45,7 @@ class FootStudy(Study):
     load: float = 510.0
     """Mass over area of what is thrown, kg/m²: of Philae's 96 kg on six soles."""
     softening: float = 1.0
-    """What the modulus (25 MPa) is divided by: for slow runs, whose strength does not depend on it."""
+    """The divisor of the modulus (25 MPa): for slow runs, whose strength does not depend on it."""
     alpha: float = 0.3
     """Of the artificial viscosity, which resists too: by ρ α c h v/R, about."""
     grains: tuple[float, ...] = (0.04, 0.025)

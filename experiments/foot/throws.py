@@ -125,7 +125,7 @@ def table(rows: list[tuple[float, float, float, float]], **about: float) -> xr.D
 
 
 def judge(result: xr.Dataset) -> dict[str, float | bool]:
-    """What the first hit took and how deep it got; the law's depth, for a disc.
+    """The energy that the first hit took and its depth; the law's depth, for a disc.
 
     The hit is over where the soil has let go: the pressure is a twentieth of its peak.
     """

@@ -42,7 +42,7 @@ class Sampling(Study):
     spacing: Annotated[float, tyro.conf.arg(metavar="M")] = 0.0018
     """Distance of the particles, m: below 3 mm. The kernel's support is 2.5 times that (3 mm in the paper)."""
     softening: float = 1.0
-    """What the paper's bulk modulus is divided by: a run with 4 takes 1.6 times fewer steps."""
+    """The divisor of the paper's bulk modulus: a run with 4 takes 1.6 times fewer steps."""
     until: Annotated[float, tyro.conf.arg(metavar="S")] = 1.0
     """End of the runs, s."""
 
