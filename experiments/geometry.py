@@ -1,4 +1,4 @@
-"""What of a result can be seen: paths, surfaces that move, and spheres, each as points in time.
+"""The visible parts of a result: paths, surfaces that move, and spheres, each as points in time.
 
 A study marks the variables of its dataset, and everything else follows from the marks, in the file as well:
 

@@ -32,11 +32,11 @@ from filelock import FileLock, Timeout
 from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
+from difsim.plot.style import STYLE
 from difsim.saving.atomic import remove_at_once, remove_unfinished, write_atomically
 from experiments.log import keep_log
 from experiments.records import copy_inputs, hashes, provenance, write_json
 from experiments.report import Report
-from experiments.style import STYLE
 from experiments.variables import describe
 from inversion.executors import open_executor
 from inversion.progress import Bar
@@ -44,7 +44,7 @@ from inversion.progress import Bar
 
 @dataclass(frozen=True)
 class Found:
-    """What a stage found: all of it is written by the harness.
+    """The findings of a stage, which the harness writes.
 
     **Arguments:** `summary`, written as `record`.json after the provenance; `data`, each dataset (or tree of them)
     written as NAME.nc; `figures`, each written as NAME.png; `text`, printed; `report`, the name of the report in the

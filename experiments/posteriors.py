@@ -1,4 +1,4 @@
-"""What studies tell of a posterior: rows of the unknowns, the quality of the sample, and what is kept."""
+"""Posteriors in the results of studies: rows of the unknowns, the quality of the sample, and the draws."""
 
 from collections.abc import Mapping
 from typing import Any

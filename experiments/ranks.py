@@ -12,7 +12,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from scipy.stats import binom, chisquare
 
-from experiments.style import BLUE, GREY
+from difsim.plot.style import BLUE, GREY
 from inversion.posterior import Posterior
 
 OF = 99  # draws among which a truth has its rank

@@ -59,7 +59,7 @@ RESOLUTION |= dict.fromkeys(("N", "N s", "N m s", "J"), 1e-12)
 
 @dataclass(frozen=True)
 class Report:
-    """What a stage reports.
+    """The report of a stage.
 
     **Arguments:** `summary`, as JSON holds it; `folder` of the study, which may hold a `report.md.j2`; `name` of the
     report in it; `pictures`: name -> PNG file and a caption for a picture that the text does not show.

@@ -1,4 +1,4 @@
-"""What all pictures of studies share: colours, headings, notes where something is missing, labels of curves."""
+"""Parts of the pictures of studies: headings, notes where something is missing, labels of curves."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from difsim.plot.style import BLACK as BLACK
-from difsim.plot.style import BLUE as BLUE
-from difsim.plot.style import GREEN as GREEN
-from difsim.plot.style import GREY as GREY
-from difsim.plot.style import ORANGE as ORANGE
-from difsim.plot.style import PALE as PALE
-from difsim.plot.style import PINK as PINK
-from difsim.plot.style import RED as RED
-from difsim.plot.style import SKY as SKY
-from difsim.plot.style import STYLE as STYLE
-from difsim.plot.style import note as note
-from difsim.plot.style import number as number
+from difsim.plot.style import STYLE, note
 
 
 def heading(result: xr.Dataset, what: str) -> str:

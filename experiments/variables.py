@@ -37,7 +37,7 @@ def describe(
 
 
 def find_undescribed(data: xr.Dataset) -> list[str]:
-    """What the variables of `data` lack: a line for each missing unit, long name or frame."""
+    """A line for each unit, long name or frame that the variables of `data` lack."""
     lacking = []
     for name, variable in data.variables.items():
         wanted = ["long_name"]

@@ -100,7 +100,8 @@ def branch_and_bound(
             if node.status == "open":
                 name = order[len(node.assignment)]
                 growth.branch(name, problem.parameters[name].nearest_first(node.values[name]))
-            bar.reach(len(growth.nodes), f"{len(growth.nodes)} nodes, best {growth.best:.4g}")
+            best = "" if growth.incumbent is None else f", best {growth.best:.4g}"
+            bar.reach(len(growth.nodes), f"{len(growth.nodes)} nodes{best}")
     return growth.conclude()
 
 

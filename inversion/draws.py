@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.extras import require
 
 from .cube import Cube
+from .tails import count_effective
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Draws:
         here = here.reshape(self.weights.shape).astype(float)
         if here.any():
             return self.mean(here)
-        return 0.0, min(1.0, 3.0 * float(np.sum(self.weights**2)))
+        return 0.0, min(1.0, 3.0 / count_effective(self.weights))
 
     def effective_size(self, values: Float[np.ndarray, "steps chains"]) -> float:
         """The number of independent draws whose mean of these values would have the same error."""
@@ -103,7 +104,7 @@ def size_of(values: np.ndarray, weights: np.ndarray, families: np.ndarray) -> fl
     """
     mean, error = mean_of(values, weights, families)
     variance = float(np.sum(weights * (values - mean) ** 2))
-    return variance / error**2 if error > 0 else float(np.sum(weights) ** 2 / np.sum(weights**2))
+    return variance / error**2 if error > 0 else count_effective(weights)
 
 
 def smallest_size(cube: Cube, u: np.ndarray, weights: np.ndarray, families: np.ndarray) -> float:

@@ -10,6 +10,7 @@ from jaxtyping import Int
 from difsim.extras import require
 
 from .draws import resample_draws
+from .tails import count_effective
 
 
 def datatree(posterior: Any) -> Any:
@@ -55,7 +56,7 @@ def _equally_weighted_draws(posterior: Any) -> Int[np.ndarray, "chains draws"]:
     if posterior.k_hat is None:
         return np.arange(posterior.weights.size).reshape(posterior.sampled.weights.shape).T
     # As many as they are worth, so that ArviZ's own errors of means are right.
-    count = int(max(2.0, min(posterior.effective_size, 1.0 / np.sum(posterior.weights**2))))
+    count = int(max(2.0, min(posterior.effective_size, count_effective(posterior.weights))))
     order = np.asarray(jax.random.permutation(jax.random.PRNGKey(1), count))
     return resample_draws(jax.random.PRNGKey(0), posterior.weights, count)[order][None]
 

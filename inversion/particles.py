@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .sweeps import Piece
+from .tails import count_effective
 
 
 class Particles(NamedTuple):
@@ -18,7 +19,7 @@ class Particles(NamedTuple):
     @property
     def size(self) -> float:
         """The number of equally weighted draws that these are worth."""
-        return 1.0 / float(np.sum(self.weights(1.0) ** 2)) if np.isfinite(self.log_weight).any() else 0.0
+        return count_effective(self.weights(1.0)) if np.isfinite(self.log_weight).any() else 0.0
 
     def fewer(self, count: int) -> "Particles":
         """Equally weighted ones, some of them more than once. **Arguments:** `count`. **Returns:** Particles."""

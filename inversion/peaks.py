@@ -6,6 +6,7 @@ from jaxtyping import Float
 from .cube import Cube
 from .kernels import Kernels, continuous, normal, squares, uniform
 from .sweeps import Piece
+from .tails import count_effective
 
 SCALES = 2.0 ** -np.arange(
     14.0, -1.0, -1.0
@@ -102,7 +103,7 @@ def measure(heights: Heights) -> Piece:
         weights /= weights.sum()
         middle = weights @ z[above]
         even = (weights * (z[above] - middle).T) @ (z[above] - middle)
-        if 1.0 / np.sum(weights**2) < d + 2:  # too few for a shape: nearer to a sphere
+        if count_effective(weights) < d + 2:  # too few for a shape: nearer to a sphere
             even += 0.1 * np.trace(even) / d * np.eye(d)
         even += 1e-12 * np.trace(even) * np.eye(d)
         spread = even * (d + 2.0) / (2.0 * drop)

@@ -65,7 +65,9 @@ class Bar:
 
 
 def _as_line(task) -> str:
-    done = f"{task.completed:.4g} of {task.total:.4g}" if task.total else f"{task.completed:.4g}"
+    done = " of ".join(
+        f"{x:.0f}" if x >= 1000 else f"{x:.4g}" for x in (task.completed, task.total) if x is not None
+    )
     left = task.elapsed * (task.total / task.completed - 1) if task.total and task.completed else None
     times = [f"{task.elapsed:.0f} s", *([] if left is None else [f"about {left:.0f} s left"])]
     return ", ".join(filter(None, (f"{task.description}: {done}", *times, task.fields["note"])))

@@ -20,10 +20,14 @@ def evidence_of(log_ratio: Float[np.ndarray, " draws"]) -> tuple[float, float]:
     return float(np.log(ratio.mean()) + largest), float(ratio.std(ddof=1) / ratio.mean() / np.sqrt(ratio.size))
 
 
+def count_effective(weights: Float[np.ndarray, "..."]) -> float:
+    """The number of equal weights that these are worth, (Σ w)² / Σ w². **Source:** Kish (1965), Survey Sampling."""
+    return float(np.sum(weights) ** 2 / np.sum(weights**2))
+
+
 def share_of(log_ratio: Float[np.ndarray, " draws"]) -> float:
     """The number of equal weights that these are worth, by their number."""
-    ratio = np.exp(log_ratio - log_ratio.max())
-    return float(ratio.sum() ** 2 / np.sum(ratio**2) / ratio.size)
+    return count_effective(np.exp(log_ratio - log_ratio.max())) / log_ratio.size
 
 
 def pareto_smoothed(log_ratio: Float[np.ndarray, " draws"]) -> tuple[np.ndarray, float]:

@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREY, PALE, number
 from experiments.agilkia.assumptions import Case, Sampler
-from experiments.style import BLACK, BLUE, GREY, PALE, number
 from experiments.variables import describe
 from inversion.posterior import Posterior
 from inversion.progress import show_progress

@@ -5,18 +5,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.style import (
-    BLACK,
-    GREEN,
-    GREY,
-    ORANGE,
-    PALE,
-    RED,
-    SKY,
-    absent,
-    heading,
-    number,
-)
+from difsim.plot.style import BLACK, GREEN, GREY, ORANGE, PALE, RED, SKY, number
+from experiments.style import absent, heading
 
 STATUS = {"branched": SKY, "leaf": GREEN, "pruned": PALE, "open": ORANGE, "failed": RED}
 

@@ -101,7 +101,7 @@ def run(scene: Scene, horizon: float, checkpoint: Path) -> Solution:
 
 
 def judge(known: Experiment, result: xr.Dataset) -> dict[str, Any]:
-    """What the paper tells of its own touchdown, of this one."""
+    """The numbers that the paper tells of its own touchdown, of this one."""
     force, time = np.linalg.norm(result["force"].values, axis=1), result["time"].values
     velocity = result["velocity"].values[-1]
     ends = _last(time, force)

@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, ORANGE
 from experiments.agilkia import report
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains import WIDTH, require_tables, run
@@ -25,7 +26,6 @@ from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.calibration import read
 from experiments.foot.grains import settle
 from experiments.harness import Found
-from experiments.style import BLACK, BLUE, ORANGE
 from experiments.variables import describe
 from inversion.sweeps import compute_parts
 

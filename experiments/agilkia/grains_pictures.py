@@ -6,9 +6,9 @@ from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
 from experiments.agilkia.grains_series import PAPER
 from experiments.agilkia.keys import PHILAE
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
 
 AXES = (BLUE, ORANGE, GREEN)
 FEET = (BLUE, GREEN, PINK, SKY)

@@ -1,4 +1,4 @@
-"""What is kept of a touchdown on grains, and what is made of it."""
+"""The record of a touchdown on grains, and the series that are computed from it."""
 
 import equinox as eqx
 import jax
@@ -33,7 +33,7 @@ PAPER = {  # Wu et al. (2019), sec. 5, Figs 14 to 17
 
 
 class Look(eqx.Module):
-    """What is kept of one time: the lander, and where the grains are, in single precision: for pictures."""
+    """The record of one time: the lander, and where the grains are, in single precision: for pictures."""
 
     lander: LeggedState
     position: Float[Array, "3 m"]

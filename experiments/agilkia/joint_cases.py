@@ -17,6 +17,7 @@ from experiments.agilkia.scenario import Experiment
 from inversion import Observations, Problem
 from inversion.draws import resample_draws
 from inversion.predicting import predictions
+from inversion.tails import count_effective
 
 # m/s. The lower end moves the contact by less than its sigma (1e4 s per m/s), the upper one is the rebound itself.
 SIZES = np.geomspace(0.003, 0.3, 81)
@@ -37,7 +38,17 @@ class Case(NamedTuple):
     error: float
 
 
-def list_cases(joint: Joint, sampled: Sampled) -> dict[str, Case]:
+class Pairs(NamedTuple):
+    """Pairs of a ground and a real rebound: the `rebounds` [m, 3], m/s; the `density` [n, m], s³/m³, of the errors that
+    lead to them, over all sizes; and its mean over the pairs for each of the `SIZES`, the evidence of the size but for
+    a common factor."""
+
+    rebounds: Float[np.ndarray, "m 3"]
+    density: Float[np.ndarray, "n m"]
+    by_size: Float[np.ndarray, " sizes"]
+
+
+def list_cases(joint: Joint, sampled: Sampled, pairs: Pairs) -> dict[str, Case]:
     """The cases by name."""
     exact, free, flight = sampled
     rows = np.arange(len(exact.rebounds))
@@ -51,13 +62,7 @@ def list_cases(joint: Joint, sampled: Sampled) -> dict[str, Case]:
     moved = free.rebounds[rows] + sizes[:, None] * rng.standard_normal((len(rows), 3))
     speeds = read_rebounds(joint.whole.predict, moved)
     cases[TOUCHDOWN_ERROR] = _weigh(joint, free, rows, moved, -0.5 * misfits(joint.rebound, speeds))
-    return cases | {JOINT_ERROR: pair_all(joint, sampled)}
-
-
-def list_size_densities(joint: Joint, sampled: Sampled) -> Float[np.ndarray, " sizes"]:
-    """The evidence of all data with an error of each of the `SIZES`, but for a common factor."""
-    _, squares = _list_pairs(joint, sampled)
-    return np.array([pair_densities(squares, size).mean() for size in SIZES])
+    return cases | {JOINT_ERROR: weigh_pairs(joint, sampled, pairs)}
 
 
 def fly(problem: Problem, rebounds: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
@@ -81,27 +86,27 @@ def misfits(data: Mapping[str, Any], predicted: Mapping[str, np.ndarray]) -> Flo
     return np.nan_to_num(np.sum(((values - value) / sigma) ** 2, axis=1), nan=np.inf)
 
 
-def pair_densities(squares: Float[np.ndarray, "n m"], size: float) -> Float[np.ndarray, "n m"]:
-    """The densities, s³/m³, of an error of a size. **Arguments:** `squares` of errors, m²/s²; `size`, m/s."""
-    return np.exp(-0.5 * squares / size**2) / (np.sqrt(2 * np.pi) * size) ** 3
-
-
-def _list_pairs(joint: Joint, sampled: Sampled) -> tuple[np.ndarray, np.ndarray]:
-    """The real rebounds [m, 3] that are paired, and the squares [n, m] of their differences from those of the law."""
+def pair_rebounds(joint: Joint, sampled: Sampled) -> Pairs:
+    """Pair the law's rebounds with the real ones."""
     count = joint.effort.pairs  # the order of draws is random
     law, real = sampled.free.rebounds[:count], sampled.flight.resample(joint.key, count)["rebound"]
-    return real, np.sum((law[:, None] - real[None]) ** 2, axis=2)
+    squares = np.sum((law[:, None] - real[None]) ** 2, axis=2)
+    density, by_size = np.zeros_like(squares), []
+    for size in SIZES:
+        of_size = np.exp(-0.5 * squares / size**2) / (np.sqrt(2 * np.pi) * size) ** 3
+        density += of_size
+        by_size.append(of_size.mean())
+    return Pairs(real, density / len(SIZES), np.array(by_size))
 
 
-def pair_all(joint: Joint, sampled: Sampled) -> Case:
+def weigh_pairs(joint: Joint, sampled: Sampled, paired: Pairs) -> Case:
     """All data with an error: pairs of a ground and of a rebound from which a flight leads to the contact."""
-    real, squares = _list_pairs(joint, sampled)
-    density = sum(pair_densities(squares, size) for size in SIZES) / len(SIZES)
+    real, density, _ = paired
     i, j = (index.ravel() for index in np.indices(density.shape))
     with np.errstate(divide="ignore"):
         pairs = _weigh(joint, sampled.free, i, real[j], np.log(density.ravel()))
     flight = sampled.flight
-    worth = min(pairs.worth, size_of_weights(_distinct(real), density.sum(axis=0)))
+    worth = min(pairs.worth, count_effective(np.bincount(_distinct(real), density.sum(axis=0))))
     errors = pairs.error, flight.log_evidence_error, worth**-0.5
     return pairs._replace(
         worth=worth, log_evidence=pairs.log_evidence + flight.log_evidence, error=float(np.linalg.norm(errors))
@@ -112,7 +117,8 @@ def _weigh(joint: Joint, ground: Ground, rows: np.ndarray, rebounds: np.ndarray,
     """Draws that are resampled by further weights."""
     weights = np.exp(log_weights - log_weights.max())
     chosen = resample_draws(joint.key, weights / weights.sum(), joint.effort.draws)
-    worth = min(ground.posterior.effective_size, size_of_weights(_distinct(ground.rebounds)[rows], weights))
+    of_draws = np.bincount(_distinct(ground.rebounds)[rows], weights)
+    worth = min(ground.posterior.effective_size, count_effective(of_draws))
     evidence = ground.posterior.log_evidence + float(np.log(weights.mean()) + log_weights.max())
     gained = 0.0 if np.ptp(log_weights) == 0 else worth**-0.5
     error = float(np.hypot(ground.posterior.log_evidence_error, gained))
@@ -122,9 +128,3 @@ def _weigh(joint: Joint, ground: Ground, rows: np.ndarray, rebounds: np.ndarray,
 def _distinct(rows: Float[np.ndarray, "n 3"]) -> np.ndarray:
     """The number of the draw that each row is, since resampled draws are there several times."""
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-
-
-def size_of_weights(draws: np.ndarray, weights: Float[np.ndarray, " n"]) -> float:
-    """The number of equal weights that those of numbered draws are worth."""
-    each = np.bincount(draws, weights)
-    return float(each.sum() ** 2 / np.sum(each**2))

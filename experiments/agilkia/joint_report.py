@@ -16,7 +16,7 @@ from experiments.agilkia.joint_cases import (
     Case,
     fly,
     list_cases,
-    list_size_densities,
+    pair_rebounds,
     read_rebounds,
 )
 from experiments.agilkia.predictive import flatten, score
@@ -127,7 +127,8 @@ def describe_error(
 
 def summarise(joint: Joint, sampled: Sampled) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
     """The content of joint.json but for the conflicts of published numbers, and the predictions by case."""
-    cases = list_cases(joint, sampled)
+    pairs = pair_rebounds(joint, sampled)
+    cases = list_cases(joint, sampled, pairs)
     seen = {name: predict(joint, sampled.flight.problem, case) for name, case in cases.items()}
     posteriors = {
         "ground": sampled.exact.posterior,
@@ -138,7 +139,7 @@ def summarise(joint: Joint, sampled: Sampled) -> tuple[dict[str, Any], dict[str,
         "comparison": compare(joint, cases, seen),
         "predicted_contact": {name: predicted_contact(of) for name, of in seen.items()},
         "headlines": {name: headlines(case) for name, case in cases.items()},
-        "error": describe_error(list_size_densities(joint, sampled), cases, seen),
+        "error": describe_error(pairs.by_size, cases, seen),
         "quality": {
             name: {
                 "verdict": posterior.verdict,

@@ -1,4 +1,4 @@
-"""What each key of the lander file and of the observations may hold, and the check of a table against it.
+"""The values that each key of the lander file and of the observations allows, and the check of a table.
 
 Most keys are quantities of the library: their names are made of field and unit, `thickness` in m is `thickness_m`. A
 number that is impossible is refused. One that is unusual is a warning, unless the file confirms its key:
@@ -31,7 +31,7 @@ class Numbers:
     shapes: tuple[tuple[int, ...], ...] = (SCALAR,)
 
     def refuse(self, value: Any) -> str:
-        """What is wrong with `value`, or nothing."""
+        """Say why `value` is refused, or nothing."""
         try:
             array = np.asarray(value)
         except ValueError:  # rows of different lengths
@@ -86,7 +86,7 @@ class Text:
         return ""
 
     def refuse(self, value: Any) -> str:
-        """What is wrong with `value`, or nothing."""
+        """Say why `value` is refused, or nothing."""
         texts = value if self.several and isinstance(value, list) else [value]
         is_right = texts and all(isinstance(text, str) and text.strip() for text in texts)
         return "" if is_right else f"has the wrong type: it must be a text{' or a list' if self.several else ''}"
@@ -101,7 +101,7 @@ class Flag:
         return ""
 
     def refuse(self, value: Any) -> str:
-        """What is wrong with `value`, or nothing."""
+        """Say why `value` is refused, or nothing."""
         return "" if isinstance(value, bool) else "has the wrong type: it must be true or false"
 
 

@@ -1,4 +1,4 @@
-"""What no touchdown can do, whatever the ground: limits of the observables by conservation laws.
+"""Limits of the observables of any touchdown, whatever the ground, by conservation laws.
 
 They hold for all continuous unknowns, so that a misfit that they forbid is a proved bound for branch and bound.
 """

@@ -9,9 +9,10 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from difsim.mesh import TriMesh
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, number
 from experiments.agilkia.bounce import PAPER_SITE
 from experiments.agilkia.keys import PHILAE
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, absent, heading, number
+from experiments.style import absent, heading
 
 PAPER_KM = np.asarray(PAPER_SITE) / 1e3
 

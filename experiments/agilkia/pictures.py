@@ -7,25 +7,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, note, number
 from experiments.agilkia import diagrams
 from experiments.agilkia.keys import PHILAE
 from experiments.report import round_to_resolution
-from experiments.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    RED,
-    SKY,
-    absent,
-    heading,
-    label_right,
-    last,
-    note,
-    number,
-)
+from experiments.style import absent, heading, label_right, last
 from inversion.pairs import draw_pairs
 
 AXES = (BLUE, ORANGE, GREEN)  # x, y, z

@@ -51,7 +51,7 @@ def score(
 def flatten(
     observations: Observations, predictions: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What `score` takes of all observations.
+    """The arguments of `score` for all observations.
 
     **Arguments:** `observations`, with known normal errors; `predictions`: name -> values [draws, ...], and `weights`.
     **Returns:** predicted [draws, k], weights [draws], value [k], sigma [k].

@@ -1,4 +1,4 @@
-"""What the study writes: result.nc, summary.json, and the table that it prints."""
+"""The results of the study: result.nc, summary.json, and the table that it prints."""
 
 import json
 from collections.abc import Mapping

@@ -22,6 +22,7 @@ from experiments.agilkia import (
     grains,
     grains_draws,
     joint,
+    joint_coverage,
     joint_report,
     keys,
     orbits,
@@ -30,6 +31,7 @@ from experiments.agilkia import (
     worlds,
 )
 from experiments.agilkia.baseline import jacobian_cost
+from experiments.agilkia.catalogue import FLIGHT
 from experiments.agilkia.chain import ChainProgram, contacts, is_agilkia
 from experiments.agilkia.files import DATA, DataSet, read_lander, read_observations
 from experiments.agilkia.scenario import problem
@@ -212,12 +214,16 @@ def _descent(options: Agilkia, out: Path) -> Found:
 
 
 def _coverage(options: Agilkia, out: Path) -> Found:
-    """Posteriors of synthetic touchdowns, which a run for more of them goes on with."""
+    """Posteriors of synthetic touchdowns, and of next contacts if the data set has one; a run for more goes on."""
     if options.regolith == "grains":
         raise ValueError("--stage coverage is of an inversion: --regolith grains has none")
     lander, data = read_lander(options.lander), read_observations(options.readings)
     inverse, made_of = _set_up(options, lander, data, _world(options, lander["site"]))
     folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
+    if FLIGHT in {inverse.predict.catalogue.observable(name).needs for name in inverse.data.names}:
+        return joint_coverage.cover(
+            inverse, count, options.repetitions, options.seed, folder, made_of, options.executor
+        )
     prior = PriorRuns.simulate(
         inverse, jax.random.PRNGKey(coverage.START), count, Checkpoint(folder, made_of), True, options.executor
     )

@@ -156,7 +156,7 @@ class Experiment(eqx.Module):
     def observe(
         self, model: Touchdown, solution: Solution, contact: Contact | None = None, site: Vec3 | None = None
     ) -> dict[str, Array]:
-        """What an instrument would have read, with the next `contact` after the `site` where one was flown to."""
+        """The readings of the instruments, with the next `contact` after the `site` where one was flown to."""
         first, middle, last = (jax.tree.map(lambda x, i=i: x[i], solution.states) for i in (0, 1, -1))
         energy, integrals = ({k: x[-1] for k, x in of.items()} for of in (solution.energy, solution.integrals))
         run = Run(self, model, first, middle, last, energy, integrals, contact, site)
@@ -166,7 +166,7 @@ class Experiment(eqx.Module):
 
 
 class Run(NamedTuple):
-    """What observables are read off: the states at the start, at 0.4 of the horizon and at the end; the energies J and
+    """The source of the observables: the states at the start, at 0.4 of the horizon and at the end; the energies J and
     the integrals at the end; the next contact and the site that it follows, where one was flown to."""
 
     known: Experiment

@@ -31,7 +31,7 @@ STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
 
 @dataclass(frozen=True)
 class Answer:
-    """What the inversion found.
+    """The result of the inversion.
 
     The `posterior`, the `tree` that began at its draws, the best leaf's strict `fit`, `identifiability` with friction
     and grain modulus relaxed, calls and seconds of branch and bound alone.

@@ -69,12 +69,12 @@ def shape_of(name: str) -> TriMesh:
 
 
 def files_of(name: str) -> list[Path]:
-    """What is read for the shape of that name, besides a file that is named itself."""
+    """The files that are read for the shape of that name, besides one that is named itself."""
     return [fetch(SHAP5)] if name == "shap5" else []
 
 
 def list_assumptions(name: str) -> list[str]:
-    """What is taken of the shape of that name without being told: a mesh file could be of any body."""
+    """The properties that the shape of that name has without being told: a mesh file could be of any body."""
     if name in ("analogue", "shap5"):
         return []
     mass, spin = f"GM = {units.GM_67P} m3/s2", f"a spin of {units.SPIN_67P:.6g} rad/s about z"

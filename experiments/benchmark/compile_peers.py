@@ -63,7 +63,7 @@ def grains() -> tuple[Callable, jax.Array]:
 
 
 def cpu(call: Callable) -> tuple[Any, float]:
-    """What `call()` returns, and its CPU seconds of all threads."""
+    """The result of `call()`, and its CPU seconds of all threads."""
     started = time.process_time()
     found = call()
     return found, time.process_time() - started

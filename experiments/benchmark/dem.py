@@ -98,7 +98,7 @@ def _settle(
 
 
 def _peer_inputs() -> dict[str, float]:
-    """What both peers are told."""
+    """The settings of both peers."""
     # Their dampers may pull: this restitution gives them the damping ratio of ours.
     restitution = attractive_restitution(clipped_ratio(jnp.asarray(RESTITUTION)))
     return {

@@ -1,4 +1,4 @@
-"""What a compiled program launches on a GPU, read from its text: kernels, waits, bytes and library calls by loop."""
+"""The launches of a compiled program on a GPU, read from its text: kernels, waits, bytes and library calls by loop."""
 
 import re
 from collections import Counter

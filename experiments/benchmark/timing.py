@@ -11,7 +11,7 @@ import numpy as np
 
 
 def cpu_seconds(call: Callable[[], Any], runs: int) -> tuple[Any, float]:
-    """What `call()` gives, and the median CPU seconds of `runs` calls after a first: all threads together."""
+    """The result of `call()`, and the median CPU seconds of `runs` calls after a first: all threads together."""
 
     def time_once():
         result = call()

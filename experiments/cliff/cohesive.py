@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from scipy.spatial import cKDTree
 
 from difsim import run
+from difsim.plot.style import BLACK, GREY
 from difsim.sph.corrections import AbstractCorrection, ArtificialStress, GradientCorrection
 from difsim.sph.material import split
 from experiments.cliff.collapse import CORNER
@@ -18,7 +19,6 @@ from experiments.cliff.scene import END, HEIGHT, WIDTH, Cliff, soil
 from experiments.cliff.surface import heap
 from experiments.geometry import spheres
 from experiments.harness import Found
-from experiments.style import BLACK, GREY
 from experiments.variables import describe
 
 COHESIONS = (300.0, 1000.0)  # Pa
@@ -27,7 +27,7 @@ TORN = 1.5  # spacings: what is further from the body is torn off it
 
 
 def corrections(spacing: float) -> dict[str, tuple[AbstractCorrection, ...]]:
-    """What is compared."""
+    """The quantities that are compared."""
     stress = ArtificialStress(spacing)
     return {
         "none": (),

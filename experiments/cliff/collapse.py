@@ -116,7 +116,7 @@ def _energies(model: Continuum, states: ContinuumState) -> dict[str, np.ndarray]
 
 
 def judge(result: xr.Dataset, known: Measured) -> dict:
-    """What is compared with the experiment: all in m and degrees."""
+    """The quantities that are compared with the experiment, in m and degrees."""
     last, spacing = result.isel(time=-1), result.attrs["spacing_m"]
     x, y = last["x"].values, last["surface"].values
     error = np.interp(known.surface[:, 0], x, y) - known.surface[:, 1]
@@ -179,6 +179,6 @@ def compare(results: Mapping[str, xr.Dataset], known: Measured) -> dict:
 
 
 def solvers() -> dict[str, AbstractSolver]:
-    """What is compared: the last is the paper's."""
+    """The compared values: the last is the paper's."""
     courant = {f"Courant {c:g}": Courant(c) for c in (0.5, 0.25)}
     return courant | {f"error {rtol:.0e}": Adaptive(rtol, max_steps=10_000_000) for rtol in (1e-4, 1e-6)}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 
 COLOURS = {"centre": BLUE, "kinetic": GREEN, "surface": ORANGE}
 LABELS = {"centre": "centre of mass", "kinetic": "kinetic energy", "surface": "surface"}

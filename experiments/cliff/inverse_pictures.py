@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREY
+from difsim.plot.style import BLACK, BLUE, GREY
 
 TITLES = {
     "exact": "synthetic, no noise, friction free",

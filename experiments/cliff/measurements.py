@@ -1,4 +1,4 @@
-"""What Bui et al. (2008) measured after the collapse of a block of aluminium rods, 0.2 m wide and 0.1 m high.
+"""Measurements by Bui et al. (2008) after the collapse of a block of aluminium rods, 0.2 m wide and 0.1 m high.
 
 The few numbers here are those that publications on the experiment name. All digitised points of the surface and of
 the failure surface are looked for under DIFSIM_DATA, in Bui2008/, and are not shipped.

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 from experiments.cliff.measurements import Measured
 from experiments.cliff.scene import HEIGHT, WIDTH
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 
 SHOWN = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)  # s
 VIEW = (-0.005, 0.5)  # m

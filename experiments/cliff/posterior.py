@@ -91,7 +91,7 @@ def problem(
 def errors_of(
     surfaces: list[ResponseSurface], soils: Float[np.ndarray, "n 3"], heights: Float[np.ndarray, "n k"]
 ) -> Float[np.ndarray, "n k"]:
-    """What each surface is off by at the collapse that it was made without."""
+    """The error of each surface at the collapse that it was made without."""
     at = coordinates(jnp.asarray(soils))
     return np.stack([np.asarray(surface(x)) for surface, x in zip(surfaces, at, strict=True)]) - heights
 
@@ -119,7 +119,7 @@ def coverage_left_out(
 
 
 def add_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
-    """What `inverse.fits` found, and the posteriors of the three unknowns by the data among OF that it fitted."""
+    """The findings of `inverse.fits`, and the posteriors of the three unknowns by the data among OF that it fitted."""
     result = found.data["result"]
     names = [name for name in OF if f"{name}_data" in result]
     if not names:

@@ -14,12 +14,12 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 
 from difsim import run
+from difsim.plot.style import BLACK, BLUE, ORANGE
 from experiments.cliff import surface
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measurements import RESOLUTION, Measured
 from experiments.cliff.scene import END, HEIGHT, Cliff, soil
 from experiments.harness import Found
-from experiments.style import BLACK, BLUE, ORANGE
 from experiments.variables import describe
 from inversion.progress import show_progress
 

@@ -8,8 +8,8 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, number
 from difsim.rotation import Rotation
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, number
 
 COLOURS = (BLUE, RED)  # of the bodies
 MODELS = {"hard": BLACK, "compliant": ORANGE, "smooth": GREEN, "soft": PINK}

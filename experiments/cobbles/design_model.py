@@ -1,4 +1,4 @@
-"""What a design of the experiment tells of restitution: ln σ(e) of a fit through the impact, and its slopes."""
+"""The precision of restitution by a design of the experiment: ln σ(e) of a fit through the impact, and its slopes."""
 
 import equinox as eqx
 import jax
@@ -64,7 +64,7 @@ def surface_point(shape: AbstractSDF, radius: Scalar, direction: Vec3) -> Vec3:
 
 
 def build_setup(place: Place, design: Design) -> Setup:
-    """What a fit knows, with cameras and markers as designed."""
+    """The known setup of a fit, with cameras and markers as designed."""
     known, rig = place.known, place.known.view.rig
 
     def pose(camera, wall):

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.style import BLUE, GREEN, GREY, ORANGE
+from difsim.plot.style import BLUE, GREEN, GREY, ORANGE
 
 COLOURS = {1: BLUE, 2: ORANGE, 3: GREEN}
 

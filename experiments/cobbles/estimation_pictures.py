@@ -5,11 +5,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREY, ORANGE
 from experiments.cobbles.arcs import images
 from experiments.cobbles.montecarlo import Sample, World, times
 from experiments.cobbles.paper import PHANTOM
 from experiments.cobbles.paper_estimation import MONTE_CARLO, PIXEL_NOISE
-from experiments.style import BLACK, BLUE, GREY, ORANGE
 
 ARC_COLOURS = (BLUE, ORANGE)
 

@@ -181,7 +181,7 @@ def _is_informative(k: int, count: int) -> np.ndarray:
 
 
 def pose(quick: bool, cobble: Cobble, unknowns: tuple[str, ...]) -> Setup:
-    """What is known of two such stones; `quick`: a coarser table of the distance."""
+    """The known setup of two such stones; `quick`: a coarser table of the distance."""
     body = stone(cobble, 30 if quick else 80)
     return setup(body, scenario(SCENARIO), np.tile(choose(cobble.mesh.vertices), (2, 1, 1)), unknowns)
 

@@ -4,11 +4,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, ORANGE
+from difsim.plot.style import BLACK, BLUE, ORANGE
 
 
 def draw(result: xr.Dataset) -> Figure:
-    """What one fit and two arcs tell, and fits of the nominal case."""
+    """The results of one fit and two arcs, and fits of the nominal case."""
     figure = Figure(figsize=(11, 4), layout="constrained")
     figure.suptitle(f"{result.attrs['cobble']}: one fit through the impact, and the paper's two arcs")
     ratio, fits = figure.subplots(1, 2)

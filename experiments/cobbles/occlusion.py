@@ -1,4 +1,4 @@
-"""What stands in the way: one stone before the other."""
+"""Occlusion: one stone hides a part of the other."""
 
 import jax
 import jax.numpy as jnp

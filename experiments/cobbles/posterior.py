@@ -42,7 +42,7 @@ AT = (RESTITUTION, FRICTION)  # their places in θ
 
 
 class Pixels(eqx.Module):
-    """What the pixels tell of restitution and friction whatever the states are, as a function of the two.
+    """The data of the pixels on restitution and friction whatever the states are, as a function of the two.
 
     `states` [24]: those of the fit; `mirrors` [24, rows] and `twice` [24]: the reflections I - twice v vᵀ after which a
     change of the states moves the first 24 numbers alone; `at` [rows]: the pixels that are seen, in the flat array.
@@ -61,7 +61,7 @@ class Pixels(eqx.Module):
         return {"pixels": told}, jnp.all(jnp.isfinite(told))
 
     def reduce(self, pixels: Float[Array, "2 T C M 2"]) -> Float[Array, " kept"]:
-        """What the states do not move of all pixels, in standard deviations."""
+        """The part of all pixels that the states do not move, in standard deviations."""
         reflect = lambda x, mirror: (x - mirror[1] * mirror[0] * (mirror[0] @ x), None)  # noqa: E731
         turned, _ = jax.lax.scan(reflect, jnp.ravel(pixels)[self.at] / PIXEL, (self.mirrors, self.twice))
         return turned[STATES:]

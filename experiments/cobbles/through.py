@@ -55,7 +55,7 @@ class View(eqx.Module):
 
 
 class Setup(eqx.Module):
-    """What is taken as known: the stone (both are equal), the view, and the law that θ makes.
+    """The known part of the setup: the stone (both are equal), the view, and the law that θ makes.
 
     `spread`: standard deviations of the view's numbers, 0 for what is known; `loose`: where the others are in the
     flat view.

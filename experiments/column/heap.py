@@ -1,4 +1,4 @@
-"""What is measured of a heap about the axis z: its profile, how far it reaches, how steep its flank is."""
+"""Measurements of a heap about the axis z: its profile, its reach and the slope of its flank."""
 
 from typing import NamedTuple
 

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
 from experiments.column.collapse import lube
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
 
 COLOURS = BLUE, ORANGE, GREEN, RED, PINK, SKY
 AT_REST = 0.01  # of the energy of the fall, which single grains that roll away may still have

@@ -44,12 +44,12 @@ AT = {"time_s": keys.number("s", "time after the touch", ge=0, usual=(0, 1e3), s
 
 @dataclass(frozen=True)
 class Law:
-    """What a number that is not known may be: one of FORMS, of what `holds` allows."""
+    """The prior of a number that is not known: one of FORMS, within the limits of `holds`."""
 
     holds: Numbers
 
     def refuse(self, value: Any) -> str:
-        """What is wrong with `value`, or nothing."""
+        """Say why `value` is no law, or nothing."""
         if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= FORMS.keys():
             return f"must be one of {', '.join(f'{{ {name} = {what} }}' for name, what in FORMS.items())}"
         ((form, given),) = value.items()
@@ -108,7 +108,7 @@ def read_case(path: Path, series: Path | None = None) -> Case:
         raise ValueError(
             f"{path}: give a title, and [ground] law = {' or '.join(map(repr, GROUNDS))}, not {law!r}"
         )
-    declared = _declared(GROUNDS[law])
+    declared = _list_quantities(GROUNDS[law])
     tables_known = {*declared, "unknowns", "observations"}
     if extra := set(tables) - tables_known:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(tables_known)}")
@@ -118,13 +118,13 @@ def read_case(path: Path, series: Path | None = None) -> Case:
         keys.check(path, where, tables.setdefault(where, {}), {}, holds | words.get(where, {}), confirmed)
     laws = {key: Law(row.holds) for table in declared.values() for key, row in table.items()}
     keys.check(path, "unknowns", tables.setdefault("unknowns", {}), {}, laws, confirmed)
-    parameters = {"roundness": _shape(path, tables["body"].get("shape"))}
+    parameters = {"roundness": _read_shape(path, tables["body"].get("shape"))}
     for where, table in declared.items():
         if where != "sensor" or series is not None:
             for key, row in table.items():
-                parameters[row.name] = _parameter(path, where, key, row, tables)
+                parameters[row.name] = _read_parameter(path, where, key, row, tables)
     readings = None if series is None else Series.read(series, COLUMNS, sigma=1.0, unit="m/s2")
-    data, times = _measured(path, tables.get("observations", {}), confirmed)
+    data, times = _read_observations(path, tables.get("observations", {}), confirmed)
     if readings is not None:
         data["series"] = _censor(path, readings, parameters)
     if not data:
@@ -143,7 +143,7 @@ class Row:
     default: Any
 
 
-def _declared(ground: type[eqx.Module]) -> dict[str, dict[str, Row]]:
+def _list_quantities(ground: type[eqx.Module]) -> dict[str, dict[str, Row]]:
     """The quantities of each table by their keys."""
     bodies = {name: q for name, q in quantities(Plunge).items() if name != "roundness"}
     site = {"gravity": bodies.pop("gravity")}
@@ -157,7 +157,7 @@ def _declared(ground: type[eqx.Module]) -> dict[str, dict[str, Row]]:
     return found
 
 
-def _parameter(path: Path, where: str, key: str, row: Row, tables: Mapping[str, Any]) -> AbstractParameter:
+def _read_parameter(path: Path, where: str, key: str, row: Row, tables: Mapping[str, Any]) -> AbstractParameter:
     unit = row.holds.quantity.plain_unit or "1"
     number, law = tables[where].get(key), tables["unknowns"].get(key)
     if number is not None and law is not None:
@@ -171,7 +171,7 @@ def _parameter(path: Path, where: str, key: str, row: Row, tables: Mapping[str, 
     return Fixed(float(row.default if number is None else number), unit)
 
 
-def _shape(path: Path, given: Any) -> AbstractParameter:
+def _read_shape(path: Path, given: Any) -> AbstractParameter:
     names = [given] if isinstance(given, str) else given
     if not names or not set(names) <= SHAPES.keys():
         raise ValueError(f"{path}: [body] shape = {given!r} must be of {list(SHAPES)}, one of them or a list")
@@ -179,7 +179,9 @@ def _shape(path: Path, given: Any) -> AbstractParameter:
     return Fixed(values[0]) if len(values) == 1 else Discrete(values, labels=names)
 
 
-def _measured(path: Path, tables: Any, confirmed: list[str]) -> tuple[dict[str, Observation], dict[str, float]]:
+def _read_observations(
+    path: Path, tables: Any, confirmed: list[str]
+) -> tuple[dict[str, Observation], dict[str, float]]:
     """The observations, and the times of depth and speed: that of the depth is after the stop unless given."""
     found, times = {}, {"depth": float("inf"), "speed": 0.0}
     for name, entry in keys.table(path, "observations", tables).items():

@@ -1,4 +1,4 @@
-"""What a case predicts: the numbers and the series that were measured of it, as an inversion needs them."""
+"""The model of a case: predictions of the numbers and of the series that were measured, for an inversion."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -11,10 +11,10 @@ from jaxtyping import Array, Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREY, ORANGE
 from experiments.contact.case import Case
 from experiments.contact.model import Model, build_model, build_sensor
 from experiments.contact.world import Cubics
-from experiments.style import BLACK, BLUE, GREY, ORANGE
 from experiments.variables import describe
 from inversion.leastsq import Fit
 
@@ -29,11 +29,11 @@ class Course(eqx.Module):
     def __call__(self, p: Mapping[str, Array]) -> dict[str, Array]:
         motion = self.model.fall(p)
         time = jnp.linspace(0.0, motion.time[-1], TIMES)
-        felt = Cubics.through(motion.time, motion.felt, motion.felt_rate)
+        force = Cubics.through(motion.time, motion.specific_force, motion.specific_force_rate)
         at = jnp.minimum(
             time, motion.time[-1] * (1 - 1e-9)
         )  # the stop is an end, of which the next cubic is empty
-        found = {"time": time, "depth": jax.vmap(motion.depth_at)(at), "felt": jax.vmap(felt)(at)}
+        found = {"time": time, "depth": jax.vmap(motion.depth_at)(at), "specific_force": jax.vmap(force)(at)}
         if "series" in self.model.measured:
             sensor = build_sensor(p)
             found["reading"] = sensor.clip(sensor.sense(motion, self.model.clock))
@@ -47,7 +47,7 @@ def dataset(case: Case, best: Fit, seen: Mapping[str, Float[np.ndarray, "draws k
     **Arguments:** `case`; `best`; `seen`: `Course` of draws. **Returns:** the dataset.
     """
     course = eqx.filter_jit(Course(build_model(case)))({k: jnp.asarray(v) for k, v in best.values.items()})
-    units = {"time": "s", "depth": "m", "felt": "m/s2"}
+    units = {"time": "s", "depth": "m", "specific_force": "m/s2"}
     data = {f"drawn_{k}": (("draw", "step"), seen[k], {"units": u}) for k, u in units.items()}
     data |= {f"best_{k}": ("step", np.asarray(course[k]), {"units": u}) for k, u in units.items()}
     if case.series is not None:
@@ -72,7 +72,7 @@ def dataset(case: Case, best: Fit, seen: Mapping[str, Float[np.ndarray, "draws k
 
 
 def draw(result: xr.Dataset, title: str) -> Figure:
-    """The series with fit and residuals, where there is one; depth and deceleration felt against time.
+    """The series with fit and residuals, where there is one; depth and specific force against time.
 
     **Arguments:** `result` of `dataset`; `title`. **Returns:** the figure.
     """
@@ -83,13 +83,13 @@ def draw(result: xr.Dataset, title: str) -> Figure:
     if has_series:
         axes = left.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
         draw_series(axes, result)
-    depth, felt = right.subplots(2, 1, sharex=True) if has_series else right.subplots(1, 2)
+    depth, force = right.subplots(2, 1, sharex=True) if has_series else right.subplots(1, 2)
     for i in range(result.sizes["draw"]):
         one = result.isel(draw=i)
         depth.plot(1e3 * one["drawn_time"], 1e2 * one["drawn_depth"], color=BLUE, alpha=0.05, linewidth=0.8)
-        felt.plot(1e3 * one["drawn_time"], one["drawn_felt"], color=BLUE, alpha=0.05, linewidth=0.8)
+        force.plot(1e3 * one["drawn_time"], one["drawn_specific_force"], color=BLUE, alpha=0.05, linewidth=0.8)
     depth.plot(1e3 * result["best_time"], 1e2 * result["best_depth"], color=BLACK, label="best fit")
-    felt.plot(1e3 * result["best_time"], result["best_felt"], color=BLACK)
+    force.plot(1e3 * result["best_time"], result["best_specific_force"], color=BLACK)
     if "measured_depth" in result:
         ends = float(result["measured_depth"]), float(result["sigma_depth"])
         depth.axhspan(
@@ -97,11 +97,11 @@ def draw(result: xr.Dataset, title: str) -> Figure:
         )
     if "measured_duration" in result:
         ends = float(result["measured_duration"]), float(result["sigma_duration"])
-        for ax in (depth, felt):
+        for ax in (depth, force):
             ax.axvspan(1e3 * (ends[0] - ends[1]), 1e3 * (ends[0] + ends[1]), color=ORANGE, alpha=0.4)
     depth.invert_yaxis()
     depth.set(ylabel="depth, cm", title="Motion by draws of the posterior")
-    felt.set(xlabel="time from touch, ms", ylabel="force over mass, m/s²")
+    force.set(xlabel="time from touch, ms", ylabel="force over mass, m/s²")
     depth.legend(frameon=False, fontsize=8)
     return figure
 

@@ -92,7 +92,7 @@ def polish(problem: Problem, posterior: Posterior) -> Fit:
 
 
 def summarise(case: Case, posterior: Posterior, best: Fit, unknowns: dict[str, Any]) -> dict[str, Any]:
-    """What the report says of a fit."""
+    """The content of the report on a fit."""
     predicted, _ = posterior.problem.predict({k: jax.numpy.asarray(v) for k, v in best.values.items()})
     measured = {
         name: {

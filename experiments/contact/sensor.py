@@ -1,4 +1,4 @@
-"""What an accelerometer in a body reads of its motion: late, through a low pass, with a gain and a bias, and clipped.
+"""The readings of an accelerometer in a body: late, through a low pass, with a gain and a bias, and clipped.
 
 The low pass is exact for the cubics that the motion consists of, across the jumps at touch and stop. So a reading
 changes continuously with every unknown, the delay included.
@@ -24,8 +24,8 @@ class Sensor(eqx.Module):
     noise: Scalar = quantity(
         "m/s²", "standard deviation of a reading", gt=0, usual=(1e-6, 1e3), slip="g", default=1.0
     )
-    gain: Scalar = quantity("", "reading over what is felt", usual=(-2, 2), default=1.0)
-    bias: Scalar = quantity("m/s²", "reading where nothing is felt", usual=(-100, 100), slip="g", default=0.0)
+    gain: Scalar = quantity("", "reading over the specific force", usual=(-2, 2), default=1.0)
+    bias: Scalar = quantity("m/s²", "reading in free flight", usual=(-100, 100), slip="g", default=0.0)
     range: Scalar = quantity("m/s²", "largest size of a reading", gt=0, usual=(1e-3, 1e6), slip="g", default=1e6)
 
     def sense(self, motion: Motion, times: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -34,13 +34,13 @@ class Sensor(eqx.Module):
         **Arguments:** `motion`; `times` [k] by the clock of the sensor, s. **Returns:** readings [k], m/s².
         """
         lag = 1 / (2 * jnp.pi * self.bandwidth)
-        felt = Cubics.through(motion.time, motion.felt, motion.felt_rate)
+        force = Cubics.through(motion.time, motion.specific_force, motion.specific_force_rate)
         # A cubic u leaves the low pass as u - lag u' + lag² u'' - lag³ u''', and what fades.
-        d0, d1, d2, d3 = felt.derivatives
+        d0, d1, d2, d3 = force.derivatives
         steady = jnp.stack(
             [d0 - lag * (d1 - lag * (d2 - lag * d3)), d1 - lag * (d2 - lag * d3), d2 - lag * d3, d3]
         )
-        span = jnp.diff(felt.time)
+        span = jnp.diff(force.time)
         ends, fades = evaluate(steady, span), jnp.exp(-span / lag)
 
         def follow(y, row):
@@ -50,10 +50,10 @@ class Sensor(eqx.Module):
         last, fading = jax.lax.scan(follow, jnp.zeros_like(lag), (steady[0], ends, fades))
 
         def read(time):
-            i, since = felt.find(time)
+            i, since = force.find(time)
             moving = evaluate(steady[:, i], since) + fading[i] * jnp.exp(-since / lag)
-            at_rest = motion.gravity + (last - motion.gravity) * jnp.exp(-(time - felt.time[-1]) / lag)
-            return jnp.where(time < 0, 0.0, jnp.where(time < felt.time[-1], moving, at_rest))
+            at_rest = motion.gravity + (last - motion.gravity) * jnp.exp(-(time - force.time[-1]) / lag)
+            return jnp.where(time < 0, 0.0, jnp.where(time < force.time[-1], moving, at_rest))
 
         return self.bias + self.gain * jax.vmap(read)(times - self.delay)
 

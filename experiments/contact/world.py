@@ -62,15 +62,15 @@ def evaluate(derivatives: Float[Array, "4 *k"], since: Float[Array, "*k"]) -> Fl
 class Motion(eqx.Module):
     """A motion from touch to stop, at the ends of its steps; after the stop the body rests at the last of them.
 
-    `time` s; `depth` m; `speed` m/s; `felt` m/s², what an accelerometer at rest in the body feels, with its rate
-    `felt_rate` m/s³; `has_stopped`.
+    `time` s; `depth` m; `speed` m/s; `specific_force` m/s², of an accelerometer at rest in the body, with its rate
+    `specific_force_rate` m/s³; `has_stopped`.
     """
 
     time: Float[Array, " n"]
     depth: Float[Array, " n"]
     speed: Float[Array, " n"]
-    felt: Float[Array, " n"]
-    felt_rate: Float[Array, " n"]
+    specific_force: Float[Array, " n"]
+    specific_force_rate: Float[Array, " n"]
     gravity: Scalar
     has_stopped: Bool[Array, ""]
 
@@ -81,17 +81,17 @@ class Motion(eqx.Module):
 
     def speed_at(self, time: Scalar) -> Scalar:
         """The speed at a time after touch, s, by cubics; 0 after the stop."""
-        speed = Cubics.through(self.time, self.speed, self.gravity - self.felt)
+        speed = Cubics.through(self.time, self.speed, self.gravity - self.specific_force)
         return jnp.where(time < self.time[-1], speed(jnp.minimum(time, self.time[-1])), 0.0)
 
     @property
     def peak_deceleration(self) -> Scalar:
         """The greatest at any time, m/s²: at the end of a step, or where the rate of a cubic falls through 0."""
-        felt = Cubics.through(self.time, self.felt, self.felt_rate)
-        _, d1, d2, d3 = felt.derivatives
+        force = Cubics.through(self.time, self.specific_force, self.specific_force_rate)
+        _, d1, d2, d3 = force.derivatives
         at = safe.divide(2 * d1, safe.sqrt(safe.positive_part(d2**2 - 2 * d1 * d3)) - d2)
-        inside = jax.lax.stop_gradient(jnp.clip(at, 0.0, jnp.diff(felt.time)))
-        return safe.greatest(jnp.append(self.felt, evaluate(felt.derivatives, inside))) - self.gravity
+        inside = jax.lax.stop_gradient(jnp.clip(at, 0.0, jnp.diff(force.time)))
+        return safe.greatest(jnp.append(self.specific_force, evaluate(force.derivatives, inside))) - self.gravity
 
 
 class Plunge(eqx.Module):
@@ -109,7 +109,7 @@ class Plunge(eqx.Module):
         above = safe.positive_part(1 - z / self.radius)
         return self.radius * jnp.sqrt(1 - self.roundness * above**2 * (1 - FLAT**2))
 
-    def felt(self, z: Scalar, v: Scalar) -> Scalar:
+    def specific_force(self, z: Scalar, v: Scalar) -> Scalar:
         """The force over the mass, m/s², at a depth, m, and a speed, m/s."""
         strength, c1, c2 = self.ground.resistance(z, self.contact_radius(z))
         return (strength + c1 * v + c2 * v**2) / self.mass
@@ -120,7 +120,7 @@ class Plunge(eqx.Module):
         def halve(ends, _):
             middle = 0.5 * (ends[0] + ends[1])
             z = self.radius * 10**middle
-            is_deeper = self.felt(z, self.speed) * z < self.speed**2 + 2 * self.gravity * z
+            is_deeper = self.specific_force(z, self.speed) * z < self.speed**2 + 2 * self.gravity * z
             return (jnp.where(is_deeper, middle, ends[0]), jnp.where(is_deeper, ends[1], middle)), None
 
         ends = jnp.full_like(self.mass, -DECADES), jnp.full_like(self.mass, DECADES)
@@ -134,9 +134,9 @@ class Plunge(eqx.Module):
 
         def rate(y):
             _, z, v = y
-            felt = self.felt(z, v)
-            unit = 1 / (v / (length + z) + (felt + self.gravity) / (v + floor))
-            return (unit, unit * v, unit * (self.gravity - felt)), None
+            force = self.specific_force(z, v)
+            unit = 1 / (v / (length + z) + (force + self.gravity) / (v + floor))
+            return (unit, unit * v, unit * (self.gravity - force)), None
 
         def advance(y, _):
             after, _ = runge_kutta4(rate, y, jnp.full_like(self.mass, STEP), unroll=False)
@@ -157,7 +157,6 @@ class Plunge(eqx.Module):
         (_, stop), _ = jax.lax.scan(shorten, guess, None, length=NEWTON)
         moving = jnp.arange(STEPS + 1) <= before
         time, z, v = (jnp.where(moving, x, end) for x, end in zip(nodes, (stop[0], stop[1], zero), strict=True))
-        felt, felt_rate = jax.vmap(lambda z, v: jax.jvp(self.felt, (z, v), (v, self.gravity - self.felt(z, v))))(
-            z, v
-        )
-        return Motion(time, z, v, felt, felt_rate, self.gravity, ~(last[2] > 0))
+        force = self.specific_force
+        both = jax.vmap(lambda z, v: jax.jvp(force, (z, v), (v, self.gravity - force(z, v))))(z, v)
+        return Motion(time, z, v, *both, self.gravity, ~(last[2] > 0))

@@ -11,13 +11,13 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from difsim.session import CACHE
 from experiments.foot.calibration import TABLE, UNKNOWNS, cross_validate, energy_by_law, fit_factors
 from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fall_by_law, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
 from experiments.harness import Found
 from experiments.records import provenance, write_json
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from inversion import response_surface
 
 COUNT = 33  # soils: a multiple of three, and more than 1.5 times the 21 terms of a surface over five unknowns
@@ -87,12 +87,12 @@ def points_of(wanted: list[Throw], found: Rows) -> Float[np.ndarray, "k 5"]:
 
 
 def columns(rows: Rows) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 3"]]:
-    """What soles lost, and the work of the law's bearing, inertia and viscosity, J/m²."""
+    """The energy that soles lost, and the work of the law's bearing, inertia and viscosity, J/m²."""
     return np.array([row["lost"] for row in rows]), np.array([row["work"] for row in rows])
 
 
 def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) -> dict[str, float]:
-    """What is not known of ln of what resists: how far the law with two factors is off a `soil` that it has not
+    """The errors of the logarithm of the resistance: how far the law with two factors is off a `soil` that it has not
     seen, with the scatter between `beds` and places of one soil; what counting from the mean `surface` in place
     of the first touch changes; what half the `speed`, half the `load`, a narrower drum (`width`) and, in
     that, finer grains (`diameter`) change; `total` but for `beds`."""
@@ -124,7 +124,7 @@ def factors_below_surface(rows: Rows) -> Float[np.ndarray, "2"]:
 
 
 def compare_alternatives(points: Float[np.ndarray, "k 5"], rows: Rows) -> dict[str, Any]:
-    """What else was tried: the law as it stands or with one factor; a factor that is a response surface over the
+    """Alternatives: the law as it stands or with one factor; a factor that is a response surface over the
     unknowns, alone and on top of the two; and the two factors from below the mean surface only."""
     taken, work = columns(rows)
     x = np.where(LOGARITHMIC, np.log(points), points)
@@ -160,7 +160,7 @@ def _way(one: Throw, row: dict[str, Any], factors: np.ndarray, until: float) -> 
 
 
 def draw(points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarray) -> Figure:
-    """What grains took against what the law takes on the same ways, and what is left by each unknown."""
+    """The energy that grains took against that of the law on the same ways, and what is left by each unknown."""
     design = found[: len(points)]
     taken, work = columns(design)
     colour = dict(zip(FRICTIONS, (BLUE, GREEN, ORANGE), strict=True))

@@ -1,4 +1,4 @@
-"""What grains say of the reduced law: factors on its bearing and its inertia, from soles thrown into both."""
+"""The calibration of the reduced law by grains: factors on its bearing and its inertia, from soles thrown into both."""
 
 import json
 from collections.abc import Mapping

@@ -57,7 +57,7 @@ class Throw(NamedTuple):
 
     @property
     def grains(self) -> tuple[float, float, float, int]:
-        """What is `pour_bed` for it."""
+        """The arguments of `pour_bed` for it."""
         return self.diameter, self.soil.thickness, self.width, self.bed
 
     def twin(self, design: "Throw") -> "Throw":

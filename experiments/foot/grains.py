@@ -22,13 +22,13 @@ from difsim.contact import ConstantCohesion, Regolith
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.mesh import cylinder
+from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
 from difsim.session import CACHE
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.stepping.marching import NeighbourList, initialise
 from difsim.stepping.running import resume
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.throws import FRAME, law_fall, table
-from experiments.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
 from inversion.progress import Bar
 
 RESTITUTION = 0.3  # assumed
@@ -129,7 +129,7 @@ def place_above(
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:
-    """What the sole has left of its speed on its way, how deep it gets, and the same by the reduced law."""
+    """The speed that the sole has left on its way, its depth, and the same by the reduced law."""
     thrown, load = float(result.attrs["thrown_m_s"]), float(result.attrs["load_kg_m2"])
     return {
         "stands": bool(result["speed"][-1] <= 0),

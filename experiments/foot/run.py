@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from difsim import Courant
 from difsim.declarations import Quantity
+from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE
 from difsim.stepping.marching import initialise
 from difsim.stepping.running import resume
 from difsim.stepping.solution import failure
@@ -18,7 +19,6 @@ from experiments.foot import calibrate, grains, throws
 from experiments.foot.footpads import WIDTH
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
 from experiments.harness import Found, Study
-from experiments.style import BLACK, BLUE, GREEN, ORANGE
 from inversion import Checkpoint
 from inversion.progress import show_progress
 
@@ -45,7 +45,7 @@ class FootStudy(Study):
     load: float = 510.0
     """Mass over area of what is thrown, kg/m²: of Philae's 96 kg on six soles."""
     softening: float = 1.0
-    """What the modulus (25 MPa) is divided by: for slow runs, whose strength does not depend on it."""
+    """The divisor of the modulus (25 MPa): for slow runs, whose strength does not depend on it."""
     alpha: float = 0.3
     """Of the artificial viscosity, which resists too: by ρ α c h v/R, about."""
     grains: tuple[float, ...] = (0.04, 0.025)

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from difsim import Courant, Status
 from difsim.contact import Regolith
+from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE
 from difsim.sph import Continuum
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import next_step
 from difsim.typing import Scalar
 from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
-from experiments.style import BLACK, BLUE, GREEN, ORANGE
 from experiments.variables import describe
 from inversion import Checkpoint
 from inversion.progress import Bar
@@ -125,7 +125,7 @@ def table(rows: list[tuple[float, float, float, float]], **about: float) -> xr.D
 
 
 def judge(result: xr.Dataset) -> dict[str, float | bool]:
-    """What the first hit took and how deep it got; the law's depth, for a disc.
+    """The energy that the first hit took and its depth; the law's depth, for a disc.
 
     The hit is over where the soil has let go: the pressure is a twentieth of its peak.
     """

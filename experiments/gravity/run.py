@@ -19,9 +19,9 @@ from difsim.declarations import Quantity
 from difsim.gravity import AbstractField, Gridded, Polyhedron, error_map, pack
 from difsim.gravity.sampling import is_outside
 from difsim.mesh import TriMesh, load
+from difsim.plot.style import PALE
 from difsim.units import G
 from experiments.harness import Found, Study
-from experiments.style import PALE
 from experiments.variables import describe
 
 PLANES = (("x", "y"), ("x", "z"), ("y", "z"))

@@ -7,9 +7,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED, note
 from experiments.hera.inputs import Inputs, split_unit
 from experiments.hera.probabilities import TIME_EDGES, settling
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED, note
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
 STRONGEST = 8  # unknowns in the picture of sensitivities

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, number
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, number
 
 TARGETS = {"phobos": BLUE, "67p": ORANGE, "itokawa": GREEN}
 TITLES = {"phobos": "Phobos", "67p": "67P", "itokawa": "Itokawa"}

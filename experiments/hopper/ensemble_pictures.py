@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from difsim import Status, plot
-from experiments.style import BLACK, BLUE, GREY, ORANGE
+from difsim.plot.style import BLACK, BLUE, GREY, ORANGE
 
 UNITS = {"rest_east": "m", "rest_north": "m", "off_centre": "m", "settling_time": "s"}
 INPUTS = {"log_rolling": "rolling resistance", "centre_x": "centre of mass, x", "centre_z": "centre of mass, z"}

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.style import BLUE, GREY
+from difsim.plot.style import BLUE, GREY
 
 
 def draw(result: xr.Dataset) -> Figure:

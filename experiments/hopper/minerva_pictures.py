@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LightSource
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, ORANGE, RED
+from difsim.plot.style import BLACK, BLUE, ORANGE, RED
 
 LIGHT = LightSource(azdeg=315, altdeg=35)
 

@@ -1,4 +1,4 @@
-"""What is read off a hopper's states: contact, slip at the effective point, the parts of its energy."""
+"""Observables of a hopper's states: contact, slip at the effective point, the parts of its energy."""
 
 import equinox as eqx
 import jax
@@ -66,5 +66,5 @@ def mechanical(energy: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def lost_energy(energy: dict[str, np.ndarray]) -> np.ndarray:
-    """What damping, friction and rolling have taken, J."""
+    """The energy that damping, friction and rolling have taken, J."""
     return sum(np.asarray(energy[name]) for name in LOST)

@@ -59,7 +59,7 @@ def flights(body: RigidState) -> list[tuple[int, int]]:
 
 
 class Track(eqx.Module):
-    """What is known of one flight after another: noisy samples [flights, samples], and the true release."""
+    """The data of one flight after another: noisy samples [flights, samples], and the true release."""
 
     release: RigidState
     times: Float[Array, "flights samples"]

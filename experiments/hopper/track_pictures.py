@@ -8,8 +8,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREY, ORANGE, RED, SKY
 from experiments.hopper.track import GRID, TRUTH, Track, follow
-from experiments.style import BLACK, BLUE, GREY, ORANGE, RED, SKY
 
 LOSSES = {
     "final state": (RED, "s"),

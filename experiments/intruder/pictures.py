@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 
 
 def draw(result: xr.Dataset) -> Figure:

@@ -1,4 +1,4 @@
-"""What grains are like from balls thrown into them, through a response surface where no derivative goes."""
+"""The properties of grains from balls thrown into them, through a response surface where no derivative goes."""
 
 import equinox as eqx
 import jax

@@ -8,9 +8,9 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
 from difsim import Solution
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 from experiments.sampling.collect import PAPER_COLLECTS, PAPER_ENTERS
 from experiments.sampling.scene import BED, TRAY, Scene
-from experiments.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, PINK, BLACK, GREY, "#8C6D31")
 

@@ -15,13 +15,13 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from difsim.declarations import Quantity
+from difsim.plot.style import STYLE
 from experiments.harness import Found, Study
 from experiments.records import write_json
 from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
 from experiments.sampling.scene import CASES, Scene
 from experiments.sampling.sensitivity import Design, runs, sensitivity
-from experiments.style import STYLE
 from inversion.progress import Bar
 from inversion.sweeps import compute_parts
 
@@ -42,7 +42,7 @@ class Sampling(Study):
     spacing: Annotated[float, tyro.conf.arg(metavar="M")] = 0.0018
     """Distance of the particles, m: below 3 mm. The kernel's support is 2.5 times that (3 mm in the paper)."""
     softening: float = 1.0
-    """What the paper's bulk modulus is divided by: a run with 4 takes 1.6 times fewer steps."""
+    """The divisor of the paper's bulk modulus: a run with 4 takes 1.6 times fewer steps."""
     until: Annotated[float, tyro.conf.arg(metavar="S")] = 1.0
     """End of the runs, s."""
 

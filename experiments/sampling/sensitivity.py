@@ -1,4 +1,4 @@
-"""What the collected area hangs on: friction, cohesion and speed, from many runs that differ in all of them.
+"""The sensitivity of the collected area to friction, cohesion and speed, from many runs that differ in all of them.
 
 The area is a count, which jumps, and a fluctuating one: the same soil, shifted by a part of the spacing, gives
 another. So runs come in antithetic pairs of normal inputs, each with the same random shift of the bed, and the

@@ -10,14 +10,14 @@ from jaxtyping import Array, Float
 
 from difsim.typing import as_float
 
-from .independent import scale_each
-from .law import AbstractNoise, Compared, Quantity, parameter_names, score_rows, whiten
+from .independent import AbstractScaled
+from .law import Compared, Quantity, score_rows
 
 GOLDEN = 0.6180339887498949
 LEAST = 1e-12  # information of a bound that holds by far
 
 
-class Censored(AbstractNoise):
+class Censored(AbstractScaled):
     """Normal errors of readings of which some are bounds: the sensor was at an end of its range.
 
     A datum that is a bound has the probability that the reading lies beyond it. The prediction is that of a sensor
@@ -36,10 +36,6 @@ class Censored(AbstractNoise):
         self.scale = Quantity(scale, "Censored: scale")
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        return parameter_names(self.scale)
-
-    @property
     def is_sum_of_squares(self) -> bool:
         return False
 
@@ -48,27 +44,23 @@ class Censored(AbstractNoise):
             raise ValueError(
                 f"Censored: beyond has shape {self.beyond.shape}: give one number for each of {count} data"
             )
-        return count * (1 + len(self.parameters))
-
-    def at(self, times: Float[Array, " k"]) -> "Censored":
-        return self
+        return super().rows(count)
 
     def compare(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Compared:
-        z, scale = whiten(d, factor), scale_each(self.scale(p), d)
-        r, log, is_bound = z / scale, jnp.log(scale), self.beyond != 0
+        is_bound, (r, moved, log) = self.beyond != 0, self.standardise(d, factor, p)
         x = jnp.where(is_bound, self.beyond * r, 0.0)  # by how much the prediction lies beyond
         misfit = jnp.where(is_bound, -2.0 * log_ndtr(x), r**2 + 2.0 * log)
         hazard = jnp.exp(-0.5 * x**2 - log_ndtr(x)) / jnp.sqrt(2.0 * jnp.pi)
         slope = jnp.where(is_bound, -self.beyond * hazard, r)  # of -ln L by r
         information = jnp.where(is_bound, jnp.maximum(hazard * (hazard + x), LEAST), 1.0)
         information = jax.lax.stop_gradient(information)  # rows differ by what is compared alone
-        rows = [score_rows(slope, information, z / jax.lax.stop_gradient(scale))]
+        rows = [score_rows(slope, information, moved)]
         if self.parameters:
             rows.append(score_rows(jnp.where(is_bound, hazard * x, 1.0 - r**2), 2.0, log))
         return Compared(jnp.concatenate(rows), jnp.sum(misfit))
 
     def scores(self, d: Float[Array, " k"], factor: Array, p: Mapping[str, Array]) -> Float[Array, " k"]:
-        r = whiten(d, factor) / scale_each(self.scale(p), d)
+        r, _, _ = self.standardise(d, factor, p)
         # Of a reading beyond the range only the probability is known: scores are spread evenly over it.
         spread = jnp.mod(GOLDEN * jnp.arange(1, d.size + 1), 1.0)
         tail = ndtri(spread * ndtr(jnp.where(self.beyond != 0, self.beyond * r, 0.0)))

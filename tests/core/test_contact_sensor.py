@@ -56,9 +56,10 @@ def test_derivatives_of_readings_agree_with_differences(shape):
 @pytest.mark.parametrize("lag", [3e-4, 5e-2])
 def test_the_low_pass_is_that_of_first_order(lag):
     motion = jax.jit(lambda v: Plunge(Poncelet(0.0, 1.4e5, 1570.0), 0.0692, 0.0127, v, 9.81, SPHERE).fall())(4.0)
-    felt, end = Cubics.through(motion.time, motion.felt, motion.felt_rate), float(motion.time[-1])
+    force = Cubics.through(motion.time, motion.specific_force, motion.specific_force_rate)
+    end = float(motion.time[-1])
     time = np.linspace(0.0, 0.1, 200_001)
-    u = np.where(time < end, jax.vmap(felt)(jnp.asarray(time)), 9.81)
+    u = np.where(time < end, jax.vmap(force)(jnp.asarray(time)), 9.81)
     stays = np.exp(-time[1] / lag)
     slow = np.append(0.0, lfilter([1 - stays], [1, -stays], 0.5 * (u[1:] + u[:-1])))
     at = np.linspace(0.0, 0.1, 57)
@@ -77,7 +78,7 @@ def test_the_law_of_a_footpad_is_a_ground_too():
     motion = jax.jit(lambda v: Plunge(ground, 10.0, 0.1, v, 9.81, SPHERE).fall())(1.0)
     assert motion.has_stopped and 0.0 < motion.depth[-1] < 0.5
     # Work of the force along the way is the energy that there was.
-    force = np.asarray(motion.felt)
+    force = np.asarray(motion.specific_force)
     work = np.trapezoid(force, np.asarray(motion.depth))
     assert work == pytest.approx(0.5 * 1.0**2 + 9.81 * float(motion.depth[-1]), rel=2e-3)
 

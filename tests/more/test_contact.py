@@ -1,14 +1,15 @@
 """`difsim contact`: synthetic readings, and wrong options."""
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments.contact import coverage
 from experiments.contact.case import EXAMPLE, read_case
+from experiments.contact.coverage import observe
 from experiments.contact.model import pose
 from experiments.contact.run import Contact
 from experiments.data_files import data_folder
-from inversion import Fixed
 
 DROP, SERIES = data_folder() / EXAMPLE, data_folder() / "cases" / "drop.csv"
 TRUTH = {"speed": 2.45, "hardening": 1.42e5, "drag": 1570.0, "bias": 0.4, "noise": 1.5}
@@ -20,11 +21,12 @@ def drop():
 
 
 def test_synthetic_readings_end_at_the_range_and_are_bounds(drop):
-    fixed = {name: each.value for name, each in drop.parameters.items() if isinstance(each, Fixed)}
-    seen = coverage.synthesise(drop, fixed | TRUTH | {"delay": 5e-3, "speed": 2.6}, np.random.default_rng(1))
+    truth = TRUTH | {"delay": 5e-3, "speed": 2.6}
+    p = drop.to_dict(jnp.array([truth[name] for name in drop.names]))
+    seen = observe(drop, p, eqx.filter_jit(drop.predict)(p)[0], np.random.default_rng(1))["series"]
     limit = float(drop.parameters["range"].value)
-    beyond = np.asarray(coverage.replace_data(drop, seen).data["series"].noise.beyond)
-    np.testing.assert_array_equal(beyond != 0, np.abs(seen["series"]) == limit)
+    beyond = np.asarray(seen.noise.beyond)
+    np.testing.assert_array_equal(beyond != 0, np.abs(seen.value) == limit)
     assert 0 < np.sum(beyond) < beyond.size / 2
 
 

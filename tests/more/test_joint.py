@@ -17,6 +17,7 @@ from experiments.agilkia.predictive import Score, flatten, score
 from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import problem
 from inversion import Observation, Observations
+from inversion.tails import count_effective
 from tests.more.test_reports import text_of
 
 
@@ -122,13 +123,13 @@ def test_pairs_have_the_evidence_of_their_closed_form(both, monkeypatch):
     monkeypatch.setattr(joint_cases, "fly", lambda problem, rebounds: nothing)
     ground = joint.Ground(Known(law, -3.0), {}, {}, law)
     sampled = joint.Sampled(ground, ground, Known(real, -2.0))
-    case = joint_cases.list_cases(other, sampled)[joint_cases.JOINT_ERROR]
+    pairs = joint_cases.pair_rebounds(other, sampled)
+    case = joint_cases.list_cases(other, sampled, pairs)[joint_cases.JOINT_ERROR]
     widths = np.sqrt(sizes**2 + sigmas[0] ** 2 + sigmas[1] ** 2)
     densities = norm.pdf(0.1, scale=widths) * norm.pdf(0.0, scale=widths) ** 2
     assert case.log_evidence == pytest.approx(-5.0 + np.log(densities.mean()), abs=0.05)
-    found = joint_cases.list_size_densities(other, sampled)
     wide = sizes > 0.04  # of smaller errors few pairs tell
-    np.testing.assert_allclose(found[wide], densities[wide], rtol=0.1)
+    np.testing.assert_allclose(pairs.by_size[wide], densities[wide], rtol=0.1)
     error = case.rebounds - law[case.rows]
     expected = 0.1 * np.average((sizes / widths) ** 2, weights=densities)  # the rest is of law and flight
     assert error[:, 0].mean() == pytest.approx(expected, abs=0.004) and case.worth > 200
@@ -136,8 +137,8 @@ def test_pairs_have_the_evidence_of_their_closed_form(both, monkeypatch):
 
 def test_a_draw_that_is_there_twice_counts_once():
     rows = joint_cases._distinct(np.array([[1.0, 0, 0], [2.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0]]))
-    assert joint_cases.size_of_weights(rows, np.ones(4)) == pytest.approx(2.0)
-    assert joint_cases.size_of_weights(rows, np.array([1.0, 0, 1.0, 0])) == pytest.approx(1.0)
+    assert count_effective(np.bincount(rows, np.ones(4))) == pytest.approx(2.0)
+    assert count_effective(np.bincount(rows, [1.0, 0, 1.0, 0])) == pytest.approx(1.0)
 
 
 def test_the_report_says_what_the_touchdown_predicts():

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from difsim.plot.style import STYLE
 from experiments.agilkia import diagrams, pictures
 from experiments.agilkia.run import Agilkia
 from experiments.harness import Found, write
-from experiments.style import STYLE
 
 NAMES = ["thickness", "grain_diameter", "grain_density", "edge_offset", "tilt_x", "heading"]
 ATTRIBUTES = {"lander": "Toy", "body": "67P", "name": "synthetic", "scenario": "a", "status": "ok"}
