@@ -14,7 +14,7 @@ from difsim.typing import is_known
 T = TypeVar("T")
 Device: TypeAlias = Any  # a `jax.Device`, a class of a compiled module without types
 
-ROWS_PER_CORE = 1000  # touchdowns: 2 s on a core. A GPU runs 8000 in half a second, but its program compiles for 20 s
+ROWS_PER_CORE = 1000  # touchdowns: 2 s on a core; a GPU runs 8000 in half a second, but compiles for 20 s
 PARTICLES = 1000  # a step takes 0.09 to 0.18 ms on a GPU, and 0.2 to 0.5 us for each particle on a core
 TERMS = 10**7  # facets times points: 0.2 s on a core
 

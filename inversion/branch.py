@@ -57,7 +57,8 @@ def branch_and_bound(
 
     Nodes are solved in the order of their parent's bound, deeper ones first for equal bounds. A relaxed minimum is
     a lower bound of all leaves below it: min over the hull <= min over the values. It depends on the solver: a
-    local minimum is no bound, and every bound says how probable it is that a lower one was missed. A node below which
+    local minimum is no bound, and every bound says how probable it is that a lower one was missed, by a formula for
+    random starts: guesses that lead to the same minimum make it too small. A node below which
     a lower misfit is found bounds nothing from then on: its children, solved or not, are judged by the next node above.
     A blend of choices that have names in place of numbers is no relaxation of them: its bound is heuristic. So check
     `is_closed` and `label`; verify the result with `enumerate_leaves` where the number of leaves allows it.
