@@ -23,7 +23,7 @@ from difsim.body import RigidState
 from difsim.declarations import quantity
 from difsim.typing import Vec3
 from experiments.agilkia.catalogue import FLIGHT
-from experiments.agilkia.scenario import Experiment, Run
+from experiments.agilkia.scenario import Experiment, Run, value_status
 from experiments.agilkia.solve import order_parameters
 from inversion import Bounded, Checkpoint, Importance, Observations, Problem, Tempered, sample
 from inversion.posterior import Posterior
@@ -101,8 +101,7 @@ class Joint:
     seed: int = 0
 
     def __post_init__(self):
-        needs = [self.whole.predict.catalogue.observable(name).needs for name in self.whole.data.names]
-        if FLIGHT not in needs or not self.touchdown.names:
+        if not has_contact(self.whole) or not self.touchdown.names:
             raise ValueError(
                 "--stage joint needs a touchdown and its next contact: a data set with both, such as --data bounce"
             )
@@ -170,12 +169,18 @@ class Joint:
 
     def _land(self, posterior: Posterior, progress: bool) -> tuple[Ground, Float[np.ndarray, "n 3"]]:
         """Equally weighted draws with a touchdown of each, and where these end, m."""
-        known, count = posterior.problem.predict, self.effort.draws
-
-        def land(p):
-            model, solution = known.follow(p, known.times)
-            last = solution.states.body
-            return known.observe(model, solution), last.velocity[-1], last.position[-1]
-
-        observed, rebounds, positions = posterior.predict(land, key=self.key, count=count, progress=progress)
+        land, count = partial(touch_down, posterior.problem.predict), self.effort.draws
+        observed, _, rebounds, positions = posterior.predict(land, key=self.key, count=count, progress=progress)
         return Ground(posterior, posterior.resample(self.key, count), observed, rebounds), positions
+
+
+def has_contact(problem: Problem) -> bool:
+    """Whether a problem has data of the next contact."""
+    return FLIGHT in {problem.predict.catalogue.observable(name).needs for name in problem.data.names}
+
+
+def touch_down(known: Experiment, p: Mapping[str, Array]) -> tuple[dict[str, Array], Array, Vec3, Vec3]:
+    """The observables of a touchdown without a flight, its status, the law's rebound, m/s, and where it ends, m."""
+    model, solution = known.follow(p, known.times)
+    last = solution.states.body
+    return known.observe(model, solution), value_status(solution), last.velocity[-1], last.position[-1]

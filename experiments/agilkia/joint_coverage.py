@@ -17,20 +17,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim import Status
 from difsim.typing import Vec3
 from experiments import ranks
 from experiments.agilkia.coverage import BINS
-from experiments.agilkia.joint import BOX, USUAL, Ground, Joint, Sampled
+from experiments.agilkia.joint import BOX, USUAL, Ground, Joint, Sampled, touch_down
 from experiments.agilkia.joint_cases import SIZES, pair_rebounds, read_rebounds, weigh_pairs
+from experiments.agilkia.joint_report import LEAST
+from experiments.agilkia.scenario import Experiment
 from experiments.calibration import add_error, calibrate
 from experiments.harness import Found
-from inversion import Checkpoint, Importance, Observation, Observations, Problem, Tempered, sample
-from inversion.coordinates import strip_weak_types
+from inversion import Checkpoint, Importance, Observations, Problem, Tempered, sample
 from inversion.draws import resample_draws
 from inversion.posterior import Posterior
 from inversion.prior_runs import PriorRuns
 
-LEAST = 30  # independent draws that intervals need
 # Of each posterior: particles, draws of the first kernels, effective draws, the most simulations, and draws of pairs.
 SETTINGS = PARTICLES, GENERATION, SIZE, LIMIT, DRAWS = 400, 600, 120, 8000, 1000
 ENDS = 40  # touchdowns of the prior, for where flights begin
@@ -71,14 +72,15 @@ class JointCalibration:
             real = np.asarray(law) + error
             seen, _ = _fly(flight.predict, {"rebound": jnp.asarray(real)})
             inside = np.all((real > BOX.lower) & (real < BOX.upper))
-            if int(status) == 0 and inside and np.isfinite(seen["second_contact_time"]):
+            if status == Status.OK and inside and np.isfinite(seen["second_contact_time"]):
                 break
         read = {k: np.asarray(v) for k, v in values.items()}
         read |= {k: v[0] for k, v in read_rebounds(joint.whole.predict, real[None]).items()} | seen
         data = {name: add_error(joint.whole.data[name], read[name], rng) for name in joint.whole.data.names}
         truth = {k: float(v) for k, v in unknowns.items()} | {"size": float(size)}
         truth |= {f"rebound_{axis}": float(x) for axis, x in zip("xyz", real, strict=True)}
-        return truth, replace(joint, whole=_with_data(joint.whole, data))
+        posed = eqx.tree_at(lambda p: p.data, joint.whole, Observations(data))
+        return truth, replace(joint, whole=posed)
 
     def repeat(self, seed: int) -> dict[str, np.ndarray]:
         """Ranks, and probabilities below, of the truth in one joint posterior. **Arguments:** `seed`."""
@@ -110,26 +112,15 @@ class JointCalibration:
         return sample(problem, key=jax.random.PRNGKey(seed), method=method, effective_size=SIZE, limit=LIMIT)
 
 
-@eqx.filter_jit
-def _touch(known: Any, p: Mapping[str, Any]) -> tuple[dict[str, Any], Any, Vec3, Vec3]:
-    """The observables of a touchdown, its status, the law's rebound, m/s, and where it ends, m."""
-    model, solution = known.follow(p, known.times)
-    status = jnp.where(solution.values_are_valid, 0, solution.status)
-    last = solution.states.body
-    return known.observe(model, solution), status, last.velocity[-1], last.position[-1]
-
-
-@eqx.filter_jit
-def _rebounds(known: Any, unknowns: Mapping[str, Any]) -> Float[Any, "n 3"]:
-    """The law's rebounds of many grounds, m/s."""
-    return jax.lax.map(lambda p: _touch(known, p)[2], unknowns)
-
-
+# Compiled once for all truths.
+_touch = eqx.filter_jit(touch_down)
 _fly = eqx.filter_jit(lambda flight, p: flight(p))
 
 
-def _with_data(problem: Problem, data: Mapping[str, Observation]) -> Problem:
-    return eqx.tree_at(lambda p: p.data, problem, strip_weak_types(Observations(dict(data))))
+@eqx.filter_jit
+def _rebounds(known: Experiment, unknowns: Mapping[str, Any]) -> Float[Any, "n 3"]:
+    """The law's rebounds of many grounds, m/s."""
+    return jax.lax.map(lambda p: touch_down(known, p)[2], unknowns)
 
 
 def cover(

@@ -31,7 +31,6 @@ from experiments.agilkia import (
     worlds,
 )
 from experiments.agilkia.baseline import jacobian_cost
-from experiments.agilkia.catalogue import FLIGHT
 from experiments.agilkia.chain import ChainProgram, contacts, is_agilkia
 from experiments.agilkia.files import DATA, DataSet, read_lander, read_observations
 from experiments.agilkia.scenario import problem
@@ -76,7 +75,7 @@ class Agilkia(Study):
     real shape (--data bounce, --shape shap5); "assumptions": how the answer in OUT/result.nc moves with each of the
     [alternatives] of the two files; "descent": the flights alone, from 22 km to the ground and back, and the paper's
     bounce; "pictures": draw them again from OUT/result.nc; "coverage": how often posteriors of synthetic touchdowns
-    hold the truth."""
+    hold the truth, with --data bounce those of touchdowns and next contacts."""
     seed: int = 0
     """Seed of all random starts, and of the bed of grains."""
     starts: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -220,7 +219,7 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     lander, data = read_lander(options.lander), read_observations(options.readings)
     inverse, made_of = _set_up(options, lander, data, _world(options, lander["site"]))
     folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
-    if FLIGHT in {inverse.predict.catalogue.observable(name).needs for name in inverse.data.names}:
+    if joint.has_contact(inverse):
         return joint_coverage.cover(
             inverse, count, options.repetitions, options.seed, folder, made_of, options.executor
         )

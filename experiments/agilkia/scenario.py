@@ -129,9 +129,7 @@ class Experiment(eqx.Module):
     def __call__(self, p: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
         """Observables of `p`, in the units of the catalogue, and the status."""
         model, solution = self.follow(p, self.times)
-        # Several contacts may magnify a tangent until it says little. The value stands, and a search refuses a
-        # step that does not help: such a run is no failure.
-        status = jnp.where(solution.values_are_valid, int(Status.OK), solution.status)
+        status = value_status(solution)
         if self.world is None:
             return self.observe(model, solution), status
         last = solution.states.body
@@ -163,6 +161,15 @@ class Experiment(eqx.Module):
         has = {LEGS: bool(model.lander.legs), BOULDER: self.leg is not None, FLIGHT: contact is not None}
         rows = (row for row in self.catalogue.observables if row.read is not None and has.get(row.needs, True))
         return {row.name: row.read(run) for row in rows}
+
+
+def value_status(solution: Solution) -> Array:
+    """The status of the values of a touchdown alone.
+
+    Several contacts may magnify a tangent until it says little. The value stands, and a search refuses a step that does
+    not help: such a run is no failure.
+    """
+    return jnp.where(solution.values_are_valid, int(Status.OK), solution.status)
 
 
 class Run(NamedTuple):

@@ -27,7 +27,7 @@ TORN = 1.5  # spacings: what is further from the body is torn off it
 
 
 def corrections(spacing: float) -> dict[str, tuple[AbstractCorrection, ...]]:
-    """The quantities that are compared."""
+    """The sets of corrections that are compared, by name."""
     stress = ArtificialStress(spacing)
     return {
         "none": (),

@@ -3,38 +3,13 @@
 import os
 from pathlib import Path
 
-import igl
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-import trimesh
 
-from difsim.gravity import Polyhedron, pack
-from difsim.gravity.inscribed import Inscribed
-from difsim.gravity.packing import Packing
-from difsim.mesh import TriMesh, load
+from difsim.gravity import pack
+from difsim.mesh import load
 from difsim.units import G
-
-UNIT = trimesh.creation.icosphere(subdivisions=3).vertices  # points on the unit sphere
-
-
-def surface(ellipsoid: Inscribed) -> np.ndarray:
-    return ellipsoid.centre + UNIT @ ellipsoid.matrix.T
-
-
-def depth(mesh: TriMesh, points) -> np.ndarray:
-    return -igl.signed_distance(np.asarray(points), mesh.vertices, np.ascontiguousarray(mesh.faces))[0]
-
-
-def errors(mesh: TriMesh, packing: Packing, points) -> tuple[np.ndarray, np.ndarray]:
-    """Relative errors of U and g of a packing of density 1/G, against the polyhedron's."""
-    body, field, x = Polyhedron(mesh, 1 / G), packing.field, jnp.asarray(points)
-    U, g = jax.jit(lambda x: body.evaluate(x)[:2])(x)
-    both = jax.value_and_grad(field.potential)
-    u, a = jax.jit(lambda x: jax.lax.map(both, x, batch_size=64))(x)
-    wrong = jnp.linalg.norm(a - g, axis=1) / jnp.linalg.norm(g, axis=1)
-    return np.abs(np.asarray(u / U - 1)), np.asarray(wrong)
+from tests.packings import depth, errors, surface
 
 
 def test_67p():

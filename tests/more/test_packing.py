@@ -2,21 +2,18 @@
 
 from functools import cache
 
-import igl
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import trimesh
 
-from difsim.gravity import Polyhedron, inscribe, pack
+from difsim.gravity import inscribe, pack
 from difsim.gravity.inscribed import Inscribed, clearance, gap
-from difsim.gravity.packing import Lumps, Packing, cluster_lumps
+from difsim.gravity.packing import Lumps, cluster_lumps
 from difsim.mesh import TriMesh
 from difsim.units import G
 from tests.catalogue import rotation
-
-UNIT = trimesh.creation.icosphere(subdivisions=3).vertices  # points on the unit sphere
+from tests.packings import UNIT, depth, errors, surface
 
 
 def from_trimesh(shape: trimesh.Trimesh) -> TriMesh:
@@ -40,14 +37,6 @@ def dumbbell() -> TriMesh:
 @cache
 def two_lobes() -> tuple[Inscribed, ...]:
     return tuple(inscribe(dumbbell(), 2, starts=1))
-
-
-def surface(ellipsoid: Inscribed) -> np.ndarray:
-    return ellipsoid.centre + UNIT @ ellipsoid.matrix.T
-
-
-def depth(mesh: TriMesh, points) -> np.ndarray:
-    return -igl.signed_distance(np.asarray(points), mesh.vertices, np.ascontiguousarray(mesh.faces))[0]
 
 
 @pytest.mark.parametrize("sides", [(2.0, 2.0, 2.0), (4.0, 2.0, 1.0)])
@@ -129,16 +118,6 @@ def test_moments_are_those_of_the_mesh():
     np.testing.assert_allclose(packing.centre_of_mass, mesh.centroid, atol=1e-12)
     assert packing.share == pytest.approx(sum(e.volume for e in two_lobes()) / mesh.volume)
     assert packing.clearance > 0 and packing.gap > 0
-
-
-def errors(mesh: TriMesh, packing: Packing, points) -> tuple[np.ndarray, np.ndarray]:
-    """Relative errors of U and g of a packing of density 1/G, against the polyhedron's."""
-    body, field, x = Polyhedron(mesh, 1 / G), packing.field, jnp.asarray(points)
-    U, g = jax.jit(lambda x: body.evaluate(x)[:2])(x)
-    both = jax.value_and_grad(field.potential)
-    u, a = jax.jit(lambda x: jax.lax.map(both, x, batch_size=64))(x)
-    wrong = jnp.linalg.norm(a - g, axis=1) / jnp.linalg.norm(g, axis=1)
-    return np.abs(np.asarray(u / U - 1)), np.asarray(wrong)
 
 
 def test_gravity_is_that_of_the_polyhedron():
