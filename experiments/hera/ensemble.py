@@ -9,9 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array, Float
 
-from difsim import Adaptive, AtRest, Ignore, Outside, safe, simulate
-from difsim.dynamics import AbstractFrame
+from difsim import Adaptive, AtRest, Ignore, Outside, Solution, safe, simulate
+from difsim.dynamics import AbstractFrame, Hopper
 from difsim.shape import Sphere
 from experiments.hera.inputs import Inputs, Lander, split_unit
 from experiments.hera.world import Case, angles_of, librate, model_of, release_of, semi_axes
@@ -92,18 +93,22 @@ class Landing:
     frame_of: Callable[[Case], AbstractFrame] = librate
     tolerance: float = TOLERANCE
 
-    def __call__(self, case: Case) -> dict:
-        """The fate of a case and what is known of it, by name."""
+    def follow(self, case: Case, times: Float[Array, " T"]) -> tuple[Hopper, Solution]:
+        """The model of a case and its motion, looked at `times` [T] s after the release."""
         model = model_of(case, self.lander, self.frame_of)
-        end = simulate(
+        return model, simulate(
             model,
             release_of(case, model),
-            jnp.linspace(0.0, self.longest, SAMPLES),
+            times,
             solver=Adaptive(self.tolerance, self.tolerance, max_steps=STEPS),
             until=(REST, Outside(Sphere((0.0, 0.0, 0.0), FAR * semi_axes(case)[0]))),
             throw=False,
             trust=Ignore(),
         )
+
+    def __call__(self, case: Case) -> dict:
+        """The fate of a case and what is known of it, by name."""
+        model, end = self.follow(case, jnp.linspace(0.0, self.longest, SAMPLES))
 
         def height(state):
             gap = model.contact.gap(model.surface, state.body.position, state.body.rotation.as_matrix())

@@ -47,6 +47,16 @@ class Unknown:
             return random.normal(*self.numbers, members)
         return random.choice(self.numbers, members, p=self.weights)
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of a continuous law, of the logarithm where that is uniform; 0 of one number."""
+        if self.law == "value":
+            return 0.0
+        if self.law == "normal":
+            return self.numbers[1]
+        low, high = np.log(self.numbers) if self.law == "log_uniform" else self.numbers
+        return float(high - low) / np.sqrt(12.0)
+
 
 @dataclass(frozen=True)
 class Lander:

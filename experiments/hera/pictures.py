@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED, note
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, RED, SKY, note
 from experiments.hera.inputs import Inputs, split_unit
 from experiments.hera.probabilities import TIME_EDGES, settling
 
@@ -170,4 +170,35 @@ def _draw_pair(
         labels = [f"{k} [{unit}]" for k, unit in map(split_unit, list(found[name]["stays"])[:2])]
         ax.set(xlabel=labels[0].replace("_", " "), ylabel=labels[1].replace("_", " "))
         ax.set_title(f"{titles[name]}: stays, %")
+    return figure
+
+
+def draw_sensors(table: xr.Dataset) -> Figure:
+    """What readings leave of the priors of the ground by sensors, and the information by the speed at touch.
+
+    **Arguments:** `table` of `sensors.read_all`. **Returns:** the picture.
+    """
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
+    names, suites = [str(k) for k in table["ground"].values], [str(k) for k in table["suite"].values]
+    middle = {"rate": int(table["rate"].values[1])}
+    plain = table.isel(case=table["antennas"].values == 0) if "antennas" in table else table
+    for colour, suite, shift in zip((SKY, *COLOURS), suites, np.linspace(-0.3, 0.3, len(suites)), strict=True):
+        share = (plain["deviation"] / plain["prior"]).sel(suite=suite, **middle)
+        low, half, high = share.quantile([0.16, 0.5, 0.84], "case").values
+        at = np.arange(len(names)) + shift
+        left.errorbar(half, at, xerr=[half - low, high - half], fmt="o", ms=4, color=colour, label=suite)
+    left.set_yticks(range(len(names)), [split_unit(k)[0].replace("_", " ") for k in names])
+    left.invert_yaxis()
+    left.set(xscale="log", xlabel=f"posterior / prior deviation, {middle['rate']} readings a second")
+    figure.legend(*left.get_legend_handles_labels(), frameon=False, loc="outside lower left", ncols=2)
+    shown = right.scatter(
+        table["speed_m_per_s"],
+        table["nats"].sel(suite=suites[-1], **middle),
+        c=table["angle_deg"],
+        s=8,
+        cmap="viridis",
+    )
+    figure.colorbar(shown, ax=right, label="angle from the vertical [deg]")
+    right.set(xlabel="speed at touch [m/s]", ylabel="information of both sensors [nat]")
     return figure

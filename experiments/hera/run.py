@@ -12,9 +12,10 @@ import xarray as xr
 from difsim import Status
 from experiments.data_files import data_folder
 from experiments.harness import SEED, Found, Study
-from experiments.hera import pictures
+from experiments.hera import pictures, sensors
 from experiments.hera.ensemble import TOLERANCE, land_all
 from experiments.hera.inputs import Inputs, read_inputs
+from experiments.hera.landing import film, rests
 from experiments.hera.probabilities import (
     by_assumption,
     by_mass,
@@ -29,6 +30,7 @@ from experiments.hera.world import librate, tumble_freely
 from experiments.records import file_hash
 
 STAMP = Path(__file__).parent / "stamp_a.json"
+USUAL = {"land": 4096, "sensors": 384, "score": 4096}
 QUICK_MEMBERS, FEWEST = 24, 8
 AGAIN = 128  # members of the first lander that are released again in other worlds
 SHALLOWER = 4  # impacts, in another world: contacts of a quarter of the duration
@@ -39,14 +41,15 @@ TIGHTER = 1e-6  # of the solver
 class Hera(Study):
     """Landings of small landers on small bodies, by default Hera's CubeSats: the forecast, and its score afterwards."""
 
-    stage: Literal["land", "score"] = "land"
-    """"land": releases of each lander until rest, by the laws of the inputs; "score": the score of what happened."""
+    stage: Literal["land", "sensors", "score"] = "land"
+    """"land": releases of each lander until rest, by the laws of the inputs; "sensors": what an accelerometer and a
+    gyro tell of the ground; "score": the score of what happened."""
     numbers: Annotated[Path, tyro.conf.arg(name="inputs")] = field(
         default_factory=lambda: data_folder() / "hera.toml"
     )
     """The numbers, with their laws and sources. Another mission is another file."""
-    members: int = 4096
-    """Releases of each lander."""
+    members: int | None = None
+    """Releases of each lander (4096), or approaches of "sensors" (384)."""
     seed: int = 1
     """Seed of the draws."""
     score: Path | None = None
@@ -54,10 +57,12 @@ class Hera(Study):
     stamp: Path = STAMP
     """The forecast that is scored: a summary.json of the stage "land"."""
 
-    cluster_stages = ("land",)
+    cluster_stages = ("land", "sensors")
     ranges: ClassVar = {"seed": SEED}
 
     def __post_init__(self):
+        if self.members is None:
+            self.members = USUAL[self.stage]
         if self.members < FEWEST:
             raise ValueError(f"--members {self.members} must be at least {FEWEST}")
         if self.score is not None:
@@ -99,7 +104,8 @@ def _land(options: Hera, out: Path) -> Found:
             for world, (given, *rest) in others.items()
         }
     decides = {name: one["sensitivities"] for name, one in found["landers"].items()}
-    return Found(found, tables, pictures.draw(tables, inputs, decides))
+    films = {f"{name}_film": film(inputs, name, table) for name, table in tables.items() if rests(table).any()}
+    return Found(found, tables | films, pictures.draw(tables, inputs, decides))
 
 
 def summarise(inputs: Inputs, name: str, table: xr.Dataset) -> dict[str, Any]:
@@ -131,8 +137,17 @@ def digest(tables: dict[str, xr.Dataset]) -> str:
     return sha.hexdigest()
 
 
+def _sense(options: Hera, out: Path) -> Found:
+    inputs = read_inputs(options.numbers)
+    name = next(iter(inputs.landers))
+    members = QUICK_MEMBERS if options.quick else options.members
+    table = sensors.read_all(inputs, name, members, options.seed, out, options.executor)
+    found = {"title": inputs.landers[name].title, "date": inputs.date} | sensors.compare(table)
+    return Found(found, {"sensors": table}, {"sensors": pictures.draw_sensors(table)}, record="sensors")
+
+
 def _score(options: Hera, out: Path) -> Found:
     return Found(score(options.stamp, options.score))
 
 
-Hera.stages = {"land": _land, "score": _score}
+Hera.stages = {"land": _land, "sensors": _sense, "score": _score}

@@ -117,13 +117,12 @@ def ground_of(case: Case) -> Rough:
     )
 
 
-def contact_of(case: Case, lander: Lander, ground: Rough) -> SurfaceContact:
+def contact_of(case: Case, lander: Lander, slope: Scalar | float = 1.0) -> SurfaceContact:
     """The lander's contact: a spring as deep as stated, a damper of the restitution, friction, rolling, cohesion.
 
-    Rough ground shows a depth that is too small by 1 + L (`Rough`); spring and damper make up for it.
+    Rough ground shows a depth that is too small by its `slope` 1 + L (`Rough`); spring and damper make up for it.
     """
     outline = outline_of(case, lander)
-    slope = 1 + ground.gradient_bound()
     rate = case["impact_speed_m_per_s"] / case["impact_depth_m"]  # of the oscillation whose quarter is the impact
     normal = NormalForce.from_restitution(
         case["restitution"],
@@ -160,7 +159,7 @@ def model_of(case: Case, lander: Lander, frame_of: Callable[[Case], AbstractFram
     ground = ground_of(case)
     return Hopper(
         RigidBody(lander.mass, jnp.diag(jnp.asarray(lander.inertia))),
-        contact_of(case, lander, ground),
+        contact_of(case, lander, 1 + ground.gradient_bound()),
         ground,
         field_of(case),
         frame_of(case),
