@@ -49,20 +49,8 @@ ABOVE, LENGTH = 0.02, 40  # m of the lowest point at the start; s that are read
 SOLVER = Adaptive(1e-6, 1e-6, max_steps=20_000)
 UP = np.array([0.0, 0.0, 1.0])
 CHUNK = 16
-SETTINGS = (
-    DEPTH,
-    APPROACH,
-    ACCELEROMETER_BIAS,
-    GYRO_BIAS,
-    GYRO_NOISE,
-    NOISES,
-    RATES,
-    SPEEDS,
-    ANGLES,
-    SPINS,
-    ABOVE,
-    LENGTH,
-)
+SETTINGS = DEPTH, APPROACH, ACCELEROMETER_BIAS, GYRO_BIAS, repr(SUITES), RATES
+SETTINGS += SPEEDS, ANGLES, SPINS, ABOVE, LENGTH
 UNITS = {"deviation": "see ground", "nats": "nat", "prior": "see ground", "energy_error": "1"}
 UNITS |= {"rate": "1/s", "speed_m_per_s": "m/s", "angle_deg": "deg", "turn_rad_per_s": "rad/s"}
 NAMES = {
@@ -113,8 +101,8 @@ def compare(table: xr.Dataset) -> dict[str, Any]:
 
     **Arguments:** `table` of `read_all`. **Returns:** by name: `approaches` that count; `deviation`, medians over
     landers without stiff antennas, which keep the box from sticking; `information`, nats; `by_approach`, the mean of
-    nats of both sensors in thirds of speed, angle and spin, and by antennas, with its error; `slopes` of that mean, of a
-    linear regression; `failed`, approaches that do not count.
+    nats of both sensors in thirds of speed, angle and spin, and by antennas; `slopes` of that mean, of a linear
+    regression; `failed`, approaches that do not count.
     """
     good = table.isel(case=np.isin(table["status"].values, (Status.OK, Status.PAST_VALIDITY)))
     plain = good.isel(case=good["antennas"].values == 0) if "antennas" in good else good
