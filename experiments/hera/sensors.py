@@ -36,11 +36,11 @@ APPROACH = (1e-2, *3 * (1e-3,), *3 * (1e-2,), *3 * (1e-3,))
 ACCELEROMETER_BIAS, GYRO_BIAS = 1e-3, 1e-4  # m/s2; rad/s
 # The noise of each reading of the accelerometer, m/s2, and of the gyro, rad/s; None for a sensor that is not there.
 SUITES = {
-    "accelerometer, 0.01 m/s2": (1e-2, None),
-    "accelerometer, 0.001 m/s2": (1e-3, None),
-    "accelerometer, 0.0001 m/s2": (1e-4, None),
+    "accelerometer, 0.01 m/s²": (1e-2, None),
+    "accelerometer, 0.001 m/s²": (1e-3, None),
+    "accelerometer, 0.0001 m/s²": (1e-4, None),
     "gyro, 0.0001 rad/s": (None, 1e-4),
-    "accelerometer, 0.001 m/s2, and gyro": (1e-3, 1e-4),
+    "accelerometer, 0.001 m/s², and gyro": (1e-3, 1e-4),
 }
 BOTH = list(SUITES)[-1]
 RATES = (1, 4, 20)  # readings a second, which divide the last
@@ -111,18 +111,18 @@ def compare(table: xr.Dataset) -> dict[str, Any]:
     deviation = {"prior": {ground: float(good["prior"].sel(ground=ground)) for ground in GROUND}} | {
         row: {g: float(plain["deviation"].sel(ground=g, **at).median()) for g in GROUND} for row, at in rows
     }
-    approach = {k: good[k].values for k in ("speed_m_per_s", "angle_deg", "turn_rad_per_s")}
+    speed, angle, turn = (good[k].values for k in ("speed_m_per_s", "angle_deg", "turn_rad_per_s"))
+    approach = {"speed, m/s": speed, "angle to the vertical, deg": angle, "spin, rad/s": turn}
     thirds = {k: _by_thirds(x, nats) for k, x in approach.items()}
     if "antennas" in good:
-        thirds["antennas"] = {f"{a:g}": _mean(nats[good["antennas"].values == a]) for a in (0.0, 1.0)}
-    columns = np.log(approach["speed_m_per_s"]), approach["angle_deg"], np.log(approach["turn_rad_per_s"])
+        thirds["stiff antennas"] = {f"{a:g}": _mean(nats[good["antennas"].values == a]) for a in (0.0, 1.0)}
     return {
         "approaches": int(good.sizes["case"]),
         "failed": int(table.sizes["case"] - good.sizes["case"]),
         "deviation": deviation,
         "information": {row: _mean(good["nats"].sel(**at).values) for row, at in rows},
         "by_approach": thirds,
-        "slopes": _regress(("ln speed", "angle, deg", "ln spin"), columns, nats),
+        "slopes": _regress(("ln speed", "angle, deg", "ln spin"), (np.log(speed), angle, np.log(turn)), nats),
     }
 
 
