@@ -73,32 +73,6 @@ def test_solve3_is_the_inverse(key):
     check_gradients(solve3, a, b)
 
 
-@pytest.mark.parametrize(
-    "mass, inertia, message",
-    [
-        (1.0, np.diag([1.0, -1.0, 1.0]), "must be positive"),
-        (1.0, np.diag([1.0, 1.0, 2.1]), "belong to no body"),
-        (1.0, np.array([[2.0, 0.1, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]), "not symmetric"),
-        (1.0, np.full((3, 3), np.nan), r"RigidBody: inertia = [\s\S]* must be finite"),
-    ],
-)
-def test_impossible_bodies_are_refused(mass, inertia, message):
-    with pytest.raises(ValueError, match=message):
-        RigidBody(mass, jnp.array(inertia))
-
-
-def test_numbers_of_another_shape_are_refused():
-    with pytest.raises(ValueError, match=r"inertia has shape \(3,\)"):
-        RigidBody(1.0, (1.0, 1.0, 1.0))
-    for wrong in ({"position": (0.0, 0.5)}, {"attitude": (0.0, 0.0, 0.0)}):
-        numbers = {"position": (0.0,) * 3, "velocity": (0.0,) * 3, "attitude": (1.0, 0, 0, 0), "spin": (0.0,) * 3}
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            RigidState(**numbers | wrong)
-    # Within vmap each is one, and mapping over a batch checks nothing.
-    batch = jax.vmap(lambda x: RigidState(x, x, jnp.ones(4), x))(jnp.ones((5, 3)))
-    assert jax.tree.map(lambda x: None, batch).position is None
-
-
 def test_plates_are_bodies_too():
     RigidBody(1.0, jnp.diag(jnp.array([1.0, 1.0, 2.0])))
     RigidBody(1.0, to_single(jnp.diag(jnp.array([1.0, 1.0, 2.0]))))

@@ -5,24 +5,15 @@ from functools import cache, partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
-import difsim
-from difsim import AtRest, FixedSteps, Status, simulate
-from difsim.body import RigidBody, RigidState
+from difsim import AtRest, Status, simulate
 from difsim.contact import AtEachPoint, Hooke, NormalForce, NoSmoothing, RegularisedCoulomb, Undamped
-from difsim.dem import Clump, Grains, HertzMindlin
-from difsim.shape import Plane
 from tests.hoppers import ball, state
 
 NONE = [(2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (1.0, 0.1, 0.0, 0.0), (1.002, 0.0, 0.0, 0.0)]
 
 UNTIL_REST = partial(simulate, until=AtRest())
-
-
-def make_state(attitude=(1.0, 0.0, 0.0, 0.0)) -> RigidState:
-    return RigidState((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), attitude, (0.0, 0.0, 0.0))
 
 
 @cache
@@ -48,21 +39,3 @@ def test_a_solve_refuses_it_and_in_jit_it_is_a_status(q):
         found = status(run, hopper, times)
         assert found(bad) == Status.INVALID_STATE
         assert found(good) != Status.INVALID_STATE
-
-
-def test_a_run_of_particles_refuses_it():
-    law = HertzMindlin(1e6, 0.25, restitution=0.5, friction=0.5)
-    clump = Clump(RigidBody(1.0, np.eye(3)), [[0.0, 0.0, 0.0]], [0.1])
-    model = Grains(
-        law,
-        np.full(1, 0.01),
-        1000.0,
-        walls=(Plane((0.0, 0, 0), (0.0, 0, 1)),),
-        clumps=(clump,),
-        clump_laws=(None,),
-    )
-    good = model.at_rest(jnp.array([[1.0], [0.0], [0.02]]), (make_state(),))
-    bad = eqx.tree_at(lambda s: s.clumps[0].attitude, good, jnp.array([2.0, 0.0, 0.0, 0.0]))
-    for run in (simulate, difsim.run):
-        with pytest.raises(ValueError, match=r"^RigidState: attitude = .* has the length .* no unit quaternion"):
-            run(model, bad, [0.0, 1e-3], solver=FixedSteps(100))

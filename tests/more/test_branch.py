@@ -180,11 +180,6 @@ def test_evolution_solves_the_nodes_as_in_the_paper(leaves):
     assert tree.calls.jacobian == 0
 
 
-def test_branch_and_bound_refuses(solve):
-    with pytest.raises(ValueError, match="order"):
-        inversion.branch_and_bound(toys.mixed_problem()[0], solve, order=("E",))
-
-
 def test_evolution_with_its_own_objective_and_failures():
     def relative(problem, predictions):
         measured = problem.data["y"].value

@@ -104,13 +104,6 @@ def test_a_failed_part_ends_the_work_and_finished_ones_are_kept(tmp_path):
     assert "a" not in calls[len(before) :] and "b" in calls[len(before) :]
 
 
-@pytest.mark.parametrize("text", ["local:0", "local:x", "local:"])
-def test_bad_texts_are_named(text):
-    pytest.importorskip("distributed")
-    with pytest.raises(ValueError, match="such as local:4"), open_executor(text):
-        pass
-
-
 def test_a_missing_dask_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ValueError, match=r'pip install "difsim\[cluster\]"'), open_executor("local:2"):

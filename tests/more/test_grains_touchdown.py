@@ -2,7 +2,6 @@
 
 import json
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -106,24 +105,6 @@ def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known_experime
     landing = at[:2] + velocity[:2, None] * at[2] / -velocity[2]
     middles = np.asarray(scene.grains.walls[1].sdf.sdf.solids[1].position)[:2]
     assert np.linalg.norm(landing - middles[:, None], axis=0).min() < 0.1
-
-
-def test_what_is_refused(bed, known_experiment, coarse, tmp_path):
-    sub_spheres = read_lander(DATA / "philae.toml")["sub_spheres"]
-    with pytest.raises(ValueError, match="too narrow"):
-        build(known_experiment, OPTIMUM, sub_spheres, bed, drum=True)
-    wide = eqx.tree_at(lambda b: b.grains.walls[1].sdf.radius, bed, jnp.asarray(1.1))
-    with pytest.raises(ValueError, match="--bed drum"):
-        build(known_experiment, OPTIMUM, sub_spheres, wide, drum=False)
-    with pytest.raises(ValueError, match="no --quick"):
-        Agilkia(regolith="grains", quick=True, out=tmp_path).run()
-    text = (DATA / "philae.toml").read_text().split("[sub_spheres]")[0]
-    (tmp_path / "mine.toml").write_text(text)
-    with pytest.raises(ValueError, match="no table"):
-        Agilkia(regolith="grains", lander=tmp_path / "mine.toml", data="paper", out=tmp_path).run()
-    (tmp_path / "bad.toml").write_text(text + "[sub_spheres]\nstrut_radius_m = 0.02\n")
-    with pytest.raises(ValueError, match="lacks 'leg_mass_kg'"):
-        read_lander(tmp_path / "bad.toml")
 
 
 def test_the_seed_chooses_the_bed(monkeypatch, tmp_path):

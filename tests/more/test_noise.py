@@ -56,15 +56,3 @@ def test_the_distance_never_overshoots():
     claimed = np.abs(distances(ball, jnp.array(points)))
     assert np.all(claimed <= true + 1e-4)
     assert np.median(claimed / true) > 0.4
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: rough_plane(octaves=0), "octaves: 0"),
-        (lambda: rough_plane(octaves=33), "give 1 to 32"),
-    ],
-)
-def test_wrong_input_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

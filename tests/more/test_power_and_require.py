@@ -8,7 +8,6 @@ import pytest
 
 from difsim import MaxImpacts, Status, safe, simulate
 from difsim.body import RigidBody
-from difsim.contact import Hooke, Newton
 from difsim.declarations import is_valid
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
@@ -92,16 +91,3 @@ def test_an_inertia_that_no_body_has_is_found_inside_jit(moments, off, valid):
         return is_valid([RigidBody(1.0, turn @ jnp.diag(moments) @ turn.T + off * jnp.eye(3, k=1))])
 
     assert find(jnp.array(moments), off) == valid
-
-
-def test_a_vector_where_a_law_has_one_number_is_refused():
-    for build in (
-        lambda x: Newton(x, 0.5),
-        lambda x: Newton(0.5, np.asarray(x)),
-        lambda x: Hooke(x),
-    ):
-        with pytest.raises(ValueError, match=r"shape \(2,\) where one number belongs"):
-            build(jnp.array([0.5, 0.6]))
-    # A batch is made of laws of one number each.
-    many = jax.vmap(lambda e: Newton(e, 0.5))(jnp.array([0.5, 0.6]))
-    np.testing.assert_array_equal(many.restitution, [0.5, 0.6])

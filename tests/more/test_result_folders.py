@@ -13,7 +13,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from experiments.data_files import CopyData
-from experiments.export import Export
 from experiments.harness import Found, Study
 from inversion import Checkpoint
 
@@ -84,11 +83,3 @@ def test_a_run_killed_at_its_end_leaves_no_half_checkpoint(tmp_path, monkeypatch
     assert not (tmp_path / "toy_checkpoint").exists() and list(tmp_path.glob(".part-*"))
     Toy(out=tmp_path).run()
     assert not list(tmp_path.rglob(".part-*"))
-
-
-@pytest.mark.parametrize("content", [b"", b"no result", os.urandom(5000)], ids=["empty", "a text", "random"])
-def test_what_is_no_result_is_not_exported(content, tmp_path):
-    path = tmp_path / "result.nc"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"result\.nc is no result of a run"):
-        Export(result=path, to=tmp_path / "out").run()
