@@ -2,7 +2,6 @@
 
 import re
 
-import jax
 import jax.numpy as jnp
 import pytest
 
@@ -10,7 +9,8 @@ from difsim import Status
 from difsim.body.lander import UndampedGear
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.scenario import Experiment, problem
+from experiments.agilkia.scenario import problem
+from tests.more.test_agilkia_catalogue import observe
 
 
 @pytest.fixture
@@ -33,11 +33,6 @@ def write(tmp_path):
         return tmp_path / "lander.toml", tmp_path / "seen.toml"
 
     return write
-
-
-@jax.jit
-def observe(known: Experiment, p: dict):
-    return known(p)
 
 
 def test_a_touchdown_without_a_boulder(write):

@@ -9,14 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import FixedSteps, Unrolled, allocate, simulate
-from difsim.dem import Grains, HertzMindlin
+from difsim.dem import Grains
 from difsim.dem.losses import ContactLosses
-
-R, RHO, G = 5e-3, 2500.0, 9.81
-
-
-def hertz(**changes):
-    return HertzMindlin(**{"modulus": 1e7, "poisson": 0.25, "restitution": 0.6, "friction": 0.5} | changes)
+from tests.core.test_particle_energy import RHO, R, hertz
 
 
 def oblique(**changes):

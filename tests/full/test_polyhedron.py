@@ -7,16 +7,9 @@ import numpy as np
 import trimesh
 
 from difsim.gravity import Polyhedron
-from difsim.mesh import TriMesh
 from difsim.units import G
+from tests.core.test_polyhedron import CUBE, mesh_of
 from tests.helpers import check_gradients
-
-
-def mesh_of(body: trimesh.Trimesh) -> TriMesh:
-    return TriMesh(np.asarray(body.vertices), np.asarray(body.faces))
-
-
-CUBE = Polyhedron(mesh_of(trimesh.creation.box((2, 2, 2))), 1 / G)  # G ρ = 1
 
 
 def test_derivatives_by_vertices_and_density():

@@ -20,15 +20,10 @@ from difsim.contact import (
 )
 from difsim.dynamics import Bouncer, Hopper, PointState
 from difsim.gravity import Uniform
-from difsim.shape import Plane
 from difsim.stepping import precision
 from inversion import Bounded, Observation, Observations, Problem, fit
 from tests.helpers import approx
-
-
-def floor():
-    """Made where it is used, in the session's precision."""
-    return Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+from tests.more.test_precision import floor
 
 
 @pytest.fixture

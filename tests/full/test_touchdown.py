@@ -7,16 +7,10 @@ import numpy as np
 import pytest
 
 from difsim import Adaptive, simulate
+from tests.core.test_touchdown import TIMES, run
 from tests.helpers import to_single
-from tests.philae import CENTRAL, P0, build, integrands, observe
+from tests.philae import P0, build, observe
 from tests.ways import forward
-
-TIMES = np.linspace(0.0, 0.6, 7)
-
-
-def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):
-    model, state = build(p, gear, clearance)
-    return simulate(model, state, times, **method, integrals=integrands, throw=False)
 
 
 @pytest.fixture(scope="module")

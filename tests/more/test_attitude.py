@@ -8,18 +8,10 @@ import jax.numpy as jnp
 import pytest
 
 from difsim import AtRest, Status, simulate
-from difsim.contact import AtEachPoint, Hooke, NormalForce, NoSmoothing, RegularisedCoulomb, Undamped
-from tests.hoppers import ball, state
-
-NONE = [(2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (1.0, 0.1, 0.0, 0.0), (1.002, 0.0, 0.0, 0.0)]
+from tests.core.test_attitude import NONE, hopper
+from tests.hoppers import state
 
 UNTIL_REST = partial(simulate, until=AtRest())
-
-
-@cache
-def hopper():
-    law = NormalForce(Hooke(1e5), Undamped(), NoSmoothing())
-    return ball(law, AtEachPoint(RegularisedCoulomb(0.5, 1e-3)))
 
 
 @cache
