@@ -9,6 +9,7 @@ import pytest
 
 from difsim import simulate
 from difsim.body import CentralDamper, Flywheel, Hull, Lander, MaxwellLegs, RigidBody, RigidState
+from difsim.declarations import is_valid
 from difsim.rotation import Rotation, solve3
 from tests.bodies import at, free
 from tests.helpers import approx, check_finite, check_gradients, to_single
@@ -215,3 +216,24 @@ def test_derivatives_of_the_body():
         check_gradients(rate, RigidBody(96.3, inertia), spin, jnp.array([0.0, 0.0, 5.0]))
     energy = eqx.filter_jit(lambda b, s: b.kinetic_energy(s))
     check_gradients(energy, RigidBody(96.3, inertia), at((0.1, -0.2, 0.3), (1.0, 0.0, -1.0)))
+
+
+@pytest.mark.parametrize(
+    ("moments", "off", "valid"),
+    [
+        ((1.0, 1.0, 1.5), 0.0, True),
+        ((1.0, 1.0, 2.0), 0.0, True),  # a disc
+        ((1.0, 1.0, 2.001), 0.0, False),
+        ((-1.0, 2.0, 2.0), 0.0, False),
+        ((1.0, 1.0, 1.5), 1e-4, False),  # not symmetric
+        ((1.0, 1.0, jnp.nan), 0.0, False),
+    ],
+)
+def test_an_inertia_that_no_body_has_is_found_inside_jit(moments, off, valid):
+    turn = Rotation.from_rotation_vector(jnp.array([0.3, -0.5, 0.2])).as_matrix()
+
+    @jax.jit
+    def find(moments, off):
+        return is_valid([RigidBody(1.0, turn @ jnp.diag(moments) @ turn.T + off * jnp.eye(3, k=1))])
+
+    assert find(jnp.array(moments), off) == valid
