@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.checks import host_numbers, instance
+from difsim.checks import host_numbers
 from difsim.status import Status
 
 from .branch import Node
@@ -64,8 +64,6 @@ def identify(
     share.
     """
     require_fit("identify", problem, fit)
-    for name, each in instance("identify: profiles", profiles or {}, Mapping, "a dict of name -> Profile").items():
-        instance(f"identify: profiles[{name!r}]", each, Profile, "the result of inversion.profile")
     threshold = float(host_numbers("identify: threshold", threshold, ""))
     if not 0 <= threshold < 1:
         raise ValueError(f"identify: threshold = {threshold} must be a share, from 0 to below 1")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from difsim.checks import host_numbers, instance, integer
+from difsim.checks import host_numbers, integer
 from difsim.status import Status
 
 from .coordinates import strip_weak_types
@@ -84,7 +84,6 @@ def profiles(
     **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
     """
     require_fit("profiles", problem, fit)
-    instance("profiles: grids", grids, Mapping, "a dict of name -> values, or None for values of its own")
     integer("profiles: points", points, 3)
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
     rows, index = [], []
@@ -92,13 +91,12 @@ def profiles(
         best = _best(problem, fit, name)
         rows += [v[v >= best], v[v < best][::-1]]
         index += 2 * [problem.index(name)]
-    instance("profiles: candidates", candidates, tuple | list, "a list of dicts, name -> value")
     known = [
         problem.to_prior_scale(fit.values),
         *(problem.scale_given("profiles: a candidate", v) for v in candidates),
     ]
     x = [problem.unfold(s) for s in known]
-    ends: Stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
+    ends: Stops = strip_weak_types(stops or Stops())
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
     with Bar("profiles", sum(row.size for row in rows), progress) as bar:

@@ -15,7 +15,6 @@ from jaxtyping import Float
 
 from difsim.body.rigid import RigidBody
 from difsim.body.urdf import read_urdf
-from difsim.checks import instance
 from difsim.extras import require
 from difsim.mesh import TriMesh, box, cylinder
 from difsim.mesh.solids import ellipsoid_mesh
@@ -50,7 +49,7 @@ def read_description(path: str | PathLike) -> Description:
     **Raises:** ValueError for a file that MuJoCo refuses or that has what is not known here, for one without mass or of
     several bodies, and for a surface that is open or of another kind; FileNotFoundError; ImportError without MuJoCo.
     """
-    path = Path(instance("read_description: path", path, str | PathLike, "the path of a file"))
+    path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no robot description at {path}")
     if path.suffix.lower() not in (".urdf", ".xml"):

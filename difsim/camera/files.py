@@ -10,7 +10,6 @@ import numpy as np
 
 from difsim.camera.opencv import read_opencv
 from difsim.camera.pinhole import Camera
-from difsim.checks import instance
 from difsim.saving.atomic import write_atomically
 from difsim.saving.texts import read_text
 
@@ -38,7 +37,7 @@ def read_cameras(path: str | PathLike, further: Sequence[str] = ()) -> dict[str,
     binned or cut images, and distortion that `Camera` does not have (tangential, rational, thin prism, fisheye);
     FileNotFoundError.
     """
-    path = Path(instance("read_cameras: path", path, str | PathLike, "the path of a file"))
+    path = Path(path)
     match path.suffix.lower():
         case ".json":
             return _read_json(path, further)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
-from difsim.checks import instance
 from difsim.extras import require
 from difsim.mesh.polygons import Polygons, triangulate
 from difsim.mesh.surface import TriMesh
@@ -58,7 +57,7 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
     """
     if unit not in _METRES:
         raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
-    path = Path(instance("load: path", path, str | PathLike, "the path of a file"))
+    path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"no mesh file at {path}")
     suffix = path.suffix.lower()
