@@ -4,21 +4,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from difsim import Courant, FixedSteps, allocate, run, simulate
 from difsim.contact import ConstantCohesion, RollingTorque
-from difsim.dem import Grains, HertzMindlin
+from difsim.dem import Grains
 from difsim.shape import Plane
-from tests.core.test_grains import FLOOR, HERTZ, NU, RHO, E, G, R, equal, moving_state
+from tests.core.test_grains import FLOOR, HERTZ, RHO, G, R, equal, moving_state
 from tests.helpers import to_single
-
-MASS = 4 / 3 * np.pi * RHO * R**3
-
-
-def law(**changes):
-    given = {"modulus": E, "poisson": NU, "restitution": 0.6, "friction": 0.5}
-    return HertzMindlin(**given | changes)
+from tests.more.test_grains import (
+    MASS,
+    falling_grains,  # noqa: F401  # of fixtures
+    law,
+)
 
 
 def test_steps_are_of_second_order_for_elastic_grains():
@@ -104,14 +101,6 @@ def test_memory_outlives_its_list():
     once, often = (simulate(model, state, [0.0, 4e-4], solver=FixedSteps(200, neighbours=x)) for x in lists)
     assert (np.abs(once.states.spin[-1]).max(axis=0) > 0.1).all()
     np.testing.assert_allclose(often.states.spin[-1], once.states.spin[-1], rtol=1e-12)
-
-
-@pytest.fixture(scope="module")
-def falling_grains():
-    """`equal` spheres of which two touch, one of them the floor, and one is apart and falls."""
-    model = equal(HERTZ)
-    x = R * np.array([[0.0, 2.01, 4], [0.0, 0.1, 0], [0.99, 1.0, 1.4]])
-    return model, moving_state(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
 
 
 def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():

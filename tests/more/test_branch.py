@@ -3,7 +3,6 @@
 import functools
 from types import SimpleNamespace
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,24 +11,9 @@ import inversion
 from difsim import Status
 from experiments.evolution import evolve
 from inversion import Bounded, Checkpoint, Discrete, Log, Observation, Observations, Problem
-from inversion.branch import enumerate_leaves
 from inversion.minima import probability_missed
 from tests import toys
-from tests.core.test_branch import TOLD, solver_of
-
-
-@pytest.fixture(scope="module")
-def solve():
-    def run(problem, guesses):
-        key = jax.random.PRNGKey(1)
-        return inversion.fit(problem, key=key, starts=32, keep=4, candidates=guesses, throw=False)
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def leaves(solve):
-    return enumerate_leaves(toys.mixed_problem()[0], solve)
+from tests.core.test_branch import TOLD, leaves, solve, solver_of  # noqa: F401  # of fixtures
 
 
 def test_a_dive_solves_one_node_a_level():
