@@ -3,6 +3,7 @@
 import functools
 from types import SimpleNamespace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,9 +12,23 @@ import inversion
 from difsim import Status
 from experiments.evolution import evolve
 from inversion import Bounded, Checkpoint, Discrete, Log, Observation, Observations, Problem
+from inversion.branch import enumerate_leaves
 from inversion.minima import probability_missed
 from tests import toys
-from tests.core.test_branch import TOLD, leaves, solve, solver_of  # noqa: F401  # of fixtures
+
+
+@pytest.fixture(scope="module")
+def solve():
+    def run(problem, guesses):
+        key = jax.random.PRNGKey(1)
+        return inversion.fit(problem, key=key, starts=32, keep=4, candidates=guesses, throw=False)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def leaves(solve):
+    return enumerate_leaves(toys.mixed_problem()[0], solve)
 
 
 def test_a_dive_solves_one_node_a_level():
@@ -26,6 +41,19 @@ def test_a_dive_solves_one_node_a_level():
     assert tree.nodes_visited == 4 and tree.bound_gap == 0.0
     assert tree.incumbent.assignment == {"E": 1e9, "c": 0.2, "s": 2.0}
     assert [node.status for node in tree.nodes] == ["branched", "branched", "branched", "leaf"]
+
+
+def solver_of(misfits, searches=1):
+    """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere, after so many searches."""
+
+    def solve(node, guesses):
+        held = dict(zip(node.names, np.asarray(node.held).tolist(), strict=True))
+        found = misfits.get(tuple(held[k] for k in ("E", "c") if not np.isnan(held[k])), 4.0)
+        values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
+        calls = inversion.outcome.Calls(1, 0, 0)
+        return SimpleNamespace(misfit=found, values=values, calls=calls, minima=(found,) * searches)
+
+    return solve
 
 
 def test_what_is_left_unsolved_is_a_gap():
@@ -57,6 +85,9 @@ def test_the_last_bound_that_stands_counts():
     tree = inversion.branch_and_bound(toys.mixed_problem()[0].hold({"s": 1.0}), solve, order=("E", "c"))
     assert tree.nodes[1].bound == 1.0 and tree.nodes[1].label == "heuristic" and tree.incumbent.misfit == 1.8
     assert tree.bound({"E": 1e8, "c": 1.0}) == 4.0 and tree.is_closed
+
+
+TOLD = {(): 1.0, (1e8,): 1.0, (1e7,): 3.0, (1e9,): 2.5, (1e8, 0.2): 2.0, (1e8, 0.6): 3.0, (1e8, 1.0): 3.0}
 
 
 def test_bounds_are_probable_by_the_number_of_searches():
@@ -147,6 +178,11 @@ def test_evolution_solves_the_nodes_as_in_the_paper(leaves):
         [leaf for leaf in leaves if leaf.assignment | {"E": 1e8, "s": 2.0} == leaf.assignment], relative=1e-2
     )
     assert tree.calls.jacobian == 0
+
+
+def test_branch_and_bound_refuses(solve):
+    with pytest.raises(ValueError, match="order"):
+        inversion.branch_and_bound(toys.mixed_problem()[0], solve, order=("E",))
 
 
 def test_evolution_with_its_own_objective_and_failures():

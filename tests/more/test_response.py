@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from inversion import response_surface
 
@@ -32,3 +33,16 @@ def test_the_error_is_that_of_a_new_point():
     fresh = jnp.asarray(rng.uniform([1.1, -1.5, 1.5e6], [1.9, 2.5, 4.5e6], (2000, 3)))
     off = jax.vmap(surface)(fresh) - jax.vmap(quadratic)(fresh) + rng.normal(0, [0.1, 0.5], (2000, 2))
     np.testing.assert_allclose(surface.error, jnp.sqrt(jnp.mean(off**2, axis=0)), rtol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (POINTS[:12], "too few for 10 terms"),
+        (POINTS.at[:, 1].set(1.0), "cannot be determined"),
+        (jnp.stack([jnp.cos(0.1 * jnp.arange(60.0)), jnp.sin(0.1 * jnp.arange(60.0))], axis=1), "conic section"),
+    ],
+)
+def test_points_that_do_not_tell_are_refused(points, message):
+    with pytest.raises(ValueError, match=message):
+        response_surface(points, jnp.ones((points.shape[0], 1)))

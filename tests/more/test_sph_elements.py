@@ -8,12 +8,40 @@ import pytest
 
 from difsim import FixedSteps, Unrolled, allocate, simulate
 from difsim.particles.neighbours import Neighbours
-from difsim.sph import Continuum, DruckerPrager
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
 from difsim.sph.continuum import ContinuumMotion
-from difsim.sph.corrections import tension
+from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
 from difsim.stepping.marching import Progress
-from tests.core.test_sph_elements import CORRECTIONS, ELASTIC, SPACING, assemble, lattice
 from tests.helpers import check_gradients, to_single
+
+SPACING = 0.01
+
+ELASTIC = Murnaghan(1e6, 0.3, 2000.0)
+
+
+def lattice(x, y):
+    """Cell centres [2, n] m from the first to before the last of `x` and of `y`, in spacings."""
+    return (np.stack(np.meshgrid(np.arange(*x), np.arange(*y), indexing="ij")).reshape(2, -1) + 0.5) * SPACING
+
+
+def assemble(solid, walls, gravity=0.0, alpha=0.3, **rest):
+    """A model of a solid, which comes first, and walls, each with a normal or without, and its state at rest."""
+    position = np.concatenate([solid] + [w for w, _ in walls], axis=1)
+    ends = np.cumsum([solid.shape[1]] + [w.shape[1] for w, _ in walls])
+    tools = []
+    for (wall, normal), first, last in zip(walls, ends[:-1], ends[1:], strict=True):
+        across = None if normal is None else np.tile(np.array(normal, float)[:, None], wall.shape[1])
+        tools.append(Tool(np.arange(first, last), wall, normal=across))
+    model = Continuum(
+        ELASTIC,
+        CubicSpline(2.5 * SPACING),
+        Viscosity(alpha, 0.0, ELASTIC.sound),
+        np.array([0.0, -gravity]),
+        np.full(position.shape[1], float(ELASTIC.density) * SPACING**2),
+        tuple(tools),
+        **rest,
+    )
+    return model, model.at_rest(jnp.asarray(position))
 
 
 def run_until(model, state, time, dt) -> Progress:
@@ -42,6 +70,9 @@ def test_a_column_between_slippery_walls_bears_its_weight():
     np.testing.assert_allclose(left + right + floor, [0, -weight], atol=1e-3 * weight)
     assert abs(left[1]) < 2e-3 * weight
     assert right[0] == pytest.approx(0.5 * 0.3 / 0.7 * 2000 * g * (ny * SPACING) ** 2, rel=0.1)
+
+
+CORRECTIONS = (GradientCorrection(), XSPH(0.5), ArtificialStress(SPACING))
 
 
 def test_only_positions_and_tools_stay_float64():
