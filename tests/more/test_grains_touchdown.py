@@ -150,14 +150,6 @@ def test_draws_are_those_that_have_a_weight(tmp_path):
             grains_draws.pick_draws(tmp_path / name, 2, seed=0, place=PLACE)
 
 
-def test_draws_belong_to_grains_under_the_feet(tmp_path):
-    for options in ({}, {"regolith": "grains", "bed": "drum"}):
-        with pytest.raises(ValueError, match="--draws 6"):
-            Agilkia(draws=6, out=tmp_path, **options)
-    with pytest.raises(ValueError, match="--draws 0"):
-        Agilkia(draws=0, regolith="grains", out=tmp_path)
-
-
 def test_grains_are_compared_with_what_the_laws_state():
     """Two draws: grains within the calibrated law's ends in one, and within two sigma of the datum in none."""
     values = {
