@@ -11,7 +11,7 @@ from difsim.status import Status
 
 from .branch import Node
 from .information import FIXED, NOT_FIXED, ONE_SIDED, verdict
-from .leastsq import Fit, covariance, require_fit
+from .leastsq import Fit, covariance
 from .problem import Problem
 from .profile_likelihood import THRESHOLD, Profile
 from .unknowns import AbstractUnknown
@@ -63,7 +63,6 @@ def identify(
     **Raises:** ValueError when the fit belongs to other free parameters, or failed, and for a threshold that is no
     share.
     """
-    require_fit("identify", problem, fit)
     threshold = float(host_numbers("identify: threshold", threshold, ""))
     if not 0 <= threshold < 1:
         raise ValueError(f"identify: threshold = {threshold} must be a share, from 0 to below 1")

@@ -136,13 +136,6 @@ class Fit:
         return "\n".join([f"fit: {self.verdict}", *rows, *doubt, *failed])
 
 
-def require_fit(name: str, problem: Problem, fit: Fit) -> None:
-    """Check the classes of a problem and its fit.
-
-    **Arguments:** `name`, the function that was given them; `problem`; `fit`. **Raises:** ValueError otherwise.
-    """
-
-
 def _format(value: Any, sigma: Any) -> str:
     if np.ndim(value) == 0:
         return f"{value:.6g} +- {sigma:.2g}"

@@ -78,8 +78,8 @@ class Problem(AbstractCoordinates, AbstractProblem):
     number or array to (dict of observable -> array, status), one simulation that JAX can trace and `jax.jacfwd` can
     differentiate (pass the same function each time: another one compiles again); the status is that of the solution,
     or a Boolean, which gives no reason of a failure; `data`: Observations.
-    **Raises:** ValueError when no parameter is unknown, the data need one that is missing, and for objects of other
-    classes. What `predict` returns is checked where it is first called.
+    **Raises:** ValueError when no parameter is unknown, and when the data need one that is missing. What `predict`
+    returns is checked where it is first called.
     """
 
     parameters: dict[str, Any]

@@ -14,7 +14,7 @@ from difsim.checks import host_numbers, integer
 from difsim.status import Status
 
 from .coordinates import strip_weak_types
-from .leastsq import Fit, require_fit
+from .leastsq import Fit
 from .marquardt import Stops
 from .outcome import Calls
 from .problem import Problem
@@ -64,7 +64,6 @@ def profile(
     tree, since a chain alone follows one valley.
     **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
     """
-    require_fit("profile", problem, fit)
     return profiles(problem, fit, {name: grid}, points, stops, candidates)[name]
 
 
@@ -83,7 +82,6 @@ def profiles(
     the others as there.
     **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
     """
-    require_fit("profiles", problem, fit)
     integer("profiles: points", points, 3)
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
     rows, index = [], []

@@ -29,7 +29,7 @@ def error_map(fast: AbstractField, exact: AbstractField, points: Points) -> dict
 
     **Arguments:** `fast`, the field to judge; `exact`, the reference; `points` [P,3], m.
     **Returns:** `acceleration` [P], `potential` [P]; `rms` and `worst` of the acceleration.
-    **Raises:** ValueError for what is no field, and for points that are not finite, not [P,3], or none.
+    **Raises:** ValueError for points that are not finite, not [P,3], or none.
     """
     points = host_numbers("error_map: points", points, "P 3")
     if len(points) == 0:
