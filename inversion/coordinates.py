@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from difsim.checks import instance, numbers
+from difsim.checks import numbers
 from difsim.typing import convert_named
 
 from .parameters import Discrete, Fixed
@@ -115,7 +115,6 @@ class AbstractCoordinates(eqx.Module):
 
         **Raises:** ValueError for an unknown name, or a value that its parameter cannot take.
         """
-        instance("hold: assignment", assignment, Mapping, "a dict of name -> value")
         mask, held = np.array(self.free_mask), np.array(self.held)
         for name, value in assignment.items():
             if name in self.parameters:
@@ -177,7 +176,6 @@ class AbstractCoordinates(eqx.Module):
 
         **Raises:** ValueError for an unknown without a value, and an array of another shape than its parameter's.
         """
-        instance("values", values, Mapping, "a dict of name -> value")
         if missing := [name for name in self.names if name not in values]:
             raise ValueError(f"values of {missing} are missing: give one for each unknown, {list(self.names)}")
         p = []
@@ -194,7 +192,6 @@ class AbstractCoordinates(eqx.Module):
         **Arguments:** `what` it is, for errors; `values`, physical values by name. **Returns:** s [n].
         **Raises:** ValueError for names that are no parameters or are missing, and what `to_prior_scale` refuses.
         """
-        instance(what, values, Mapping, "a dict of name -> value")
         if unknown := [name for name in values if name not in self.parameters]:
             raise ValueError(f"{what} names {unknown}, which are no parameters: give those of {list(self.names)}")
         return convert_named(what, self.to_prior_scale, values)
@@ -275,13 +272,6 @@ def initial_fields(
     **Arguments:** `parameters`: name -> parameter. **Returns:** parameters, free_mask, held and names.
     **Raises:** ValueError when no parameter is unknown.
     """
-    instance(
-        "Problem: parameters", parameters, Mapping, "a dict of name -> Bounded, Log, Gaussian, Fixed or Discrete"
-    )
-    for name, each in parameters.items():
-        instance("Problem: the name of a parameter", name, str, "a text")  # jit sorts names
-        remedy = "Bounded(low, high), Fixed(value) or another parameter of inversion"
-        instance(f"Problem: parameters[{name!r}]", each, AbstractParameter, remedy)
     unknown = {k: v for k, v in parameters.items() if isinstance(v, AbstractUnknown)}
     if not unknown:
         raise ValueError("Problem: every parameter is Fixed: nothing to find: give one of them a prior")

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.checks import host_numbers, instance
+from difsim.checks import host_numbers
 from difsim.status import Status
 
 from .branch import Node
 from .information import FIXED, NOT_FIXED, ONE_SIDED, verdict
-from .leastsq import Fit, covariance, require_fit
+from .leastsq import Fit, covariance
 from .problem import Problem
 from .profile_likelihood import THRESHOLD, Profile
 from .unknowns import AbstractUnknown
@@ -63,9 +63,6 @@ def identify(
     **Raises:** ValueError when the fit belongs to other free parameters, or failed, and for a threshold that is no
     share.
     """
-    require_fit("identify", problem, fit)
-    for name, each in instance("identify: profiles", profiles or {}, Mapping, "a dict of name -> Profile").items():
-        instance(f"identify: profiles[{name!r}]", each, Profile, "the result of inversion.profile")
     threshold = float(host_numbers("identify: threshold", threshold, ""))
     if not 0 <= threshold < 1:
         raise ValueError(f"identify: threshold = {threshold} must be a share, from 0 to below 1")

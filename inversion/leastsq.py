@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.checks import instance, integer, random_key
+from difsim.checks import integer, random_key
 from difsim.status import Status
 
 from .coordinates import strip_weak_types, to_plain
@@ -136,15 +136,6 @@ class Fit:
         return "\n".join([f"fit: {self.verdict}", *rows, *doubt, *failed])
 
 
-def require_fit(name: str, problem: Problem, fit: Fit) -> None:
-    """Check the classes of a problem and its fit.
-
-    **Arguments:** `name`, the function that was given them; `problem`; `fit`. **Raises:** ValueError otherwise.
-    """
-    instance(f"{name}: problem", problem, Problem, "the Problem that was fitted")
-    instance(f"{name}: fit", fit, Fit, "the result of inversion.fit")
-
-
 def _format(value: Any, sigma: Any) -> str:
     if np.ndim(value) == 0:
         return f"{value:.6g} +- {sigma:.2g}"
@@ -195,12 +186,9 @@ def fit(
     **Raises:** ValueError for undecided Discrete parameters, nothing free, or keep out of range; RuntimeError when
     no start gave a valid simulation.
     """
-    instance("fit: problem", problem, Problem, "a Problem of parameters, predict and data")
     random_key("fit: key", key)
     starts, keep = integer("fit: starts", starts, 0), integer("fit: keep", keep, 0)
-    for name, given in (("guesses", guesses), ("candidates", candidates)):
-        instance(f"fit: {name}", given, tuple | list, "a list of dicts, name -> value")
-    ends: Stops = strip_weak_types(instance("fit: stops", stops or Stops(), Stops, "Stops(...)"))
+    ends: Stops = strip_weak_types(stops or Stops())
     problem.require_decided()
     if not problem.free:
         raise ValueError("fit: every parameter is held: nothing to find (use problem.evaluate)")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
 
-from difsim.checks import host_numbers, instance, numbers
+from difsim.checks import host_numbers, numbers
 from difsim.typing import as_float
 
 from .noise.independent import Normal
@@ -92,11 +92,10 @@ class Observation(AbstractObservation):
             raise ValueError("Observation: give either sigma or covariance")
         self.sigma = None if sigma is None else _check_sigma(sigma, self.value)
         self.cholesky = None if covariance is None else _factor(covariance, self.value)
-        self.noise = instance("Observation: noise", noise or Normal(), AbstractNoise, "a law of inversion.noise")
-        self.unit = instance("Observation: unit", unit, str, 'a text, such as "m/s"')
-        self.source = instance("Observation: source", source, str, "a text, where the number was published")
-        name = "the name of a parameter, or None"
-        self.discrepancy = instance("Observation: discrepancy", discrepancy, str | None, name)
+        self.noise = noise or Normal()
+        self.unit = unit
+        self.source = source
+        self.discrepancy = discrepancy
         self.noise.rows(self.size)  # raises for a law of another number of data
 
     @property
@@ -184,12 +183,6 @@ class Observations(eqx.Module):
     names: tuple[str, ...] = eqx.field(static=True)  # in order: jit sorts a dict
 
     def __init__(self, table: Mapping[str, AbstractObservation]):
-        instance("Observations: table", table, Mapping, "a dict of name -> Observation")
-        for name, each in table.items():
-            instance("Observations: the name of an observable", name, str, "a text")  # jit sorts names
-            instance(
-                f"Observations: {name!r}", each, AbstractObservation, "Observation(value, sigma), or a Series"
-            )
         if not table:
             raise ValueError("Observations: nothing was observed: give at least one Observation")
         self.table, self.names = dict(table), tuple(table)

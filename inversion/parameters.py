@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.checks import host_numbers, instance, integer, numbers
-from difsim.declarations import custom_field, quantity, rule
+from difsim.checks import host_numbers, integer, numbers
+from difsim.declarations import quantity, rule
 from difsim.typing import as_tuple_of, describe
 
 from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
@@ -20,10 +20,6 @@ from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
 def _require_finite(what: str, value: Array) -> None:
     if not np.isfinite(value).all():
         raise ValueError(f"{what} must be finite, got {value}")
-
-
-def _text(name: str, unit: Any) -> str:
-    return instance(name, unit, str, 'a text, such as "m/s"; a shape is given by name, shape=(3,)')
 
 
 def _sizes(name: str, shape: Any) -> tuple[int, ...] | None:
@@ -95,7 +91,7 @@ class AbstractRange(AbstractInterval):
     def __init__(self, lower: Any, upper: Any, unit: str = "", shape: int | Sequence[int] | None = None):
         name = type(self).__name__
         self.lower, self.upper = _broadcast(name, shape, lower=lower, upper=upper)
-        self.unit = _text(f"{name}: unit", unit)
+        self.unit = unit
         _require_finite(f"{name}: lower", self.lower)
         _require_finite(f"{name}: upper", self.upper)
         if np.any(self.lower >= self.upper):
@@ -165,7 +161,7 @@ class Gaussian(AbstractUnknown):
 
     def __init__(self, mean: Any, sigma: Any, unit: str = "", shape: int | Sequence[int] | None = None):
         self.mean, self.sigma = _broadcast("Gaussian", shape, mean=mean, sigma=sigma)
-        self.unit = _text("Gaussian: unit", unit)
+        self.unit = unit
         _require_finite("Gaussian: mean", self.mean)
         _require_finite("Gaussian: sigma", self.sigma)
         if np.any(self.sigma <= 0):
@@ -216,7 +212,7 @@ class Fixed(AbstractParameter):
     """A known number or array; an array leaf, so that another value does not compile again."""
 
     value: Numbers = quantity("", "number or array in `unit`")
-    unit: str = custom_field(lambda name, _, given: _text(name, given), "unit, a text", default="", static=True)
+    unit: str = eqx.field(static=True, default="")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -264,7 +260,7 @@ class Discrete(AbstractInterval):
             raise ValueError(
                 f"Discrete: relaxed: got {describe(relaxed)}: give Bounded or Log, without calling it"
             )
-        self.labels, self.unit = labels, _text("Discrete: unit", unit)
+        self.labels, self.unit = labels, unit
         self.hull = relaxed(array.min(), array.max(), unit)
 
     @property

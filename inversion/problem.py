@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from difsim.checks import CallError, explain_errors, instance, numbers, require_function
+from difsim.checks import CallError, explain_errors, numbers, require_function
 from difsim.status import Status
 from difsim.typing import Scalar, describe
 
@@ -78,8 +78,8 @@ class Problem(AbstractCoordinates, AbstractProblem):
     number or array to (dict of observable -> array, status), one simulation that JAX can trace and `jax.jacfwd` can
     differentiate (pass the same function each time: another one compiles again); the status is that of the solution,
     or a Boolean, which gives no reason of a failure; `data`: Observations.
-    **Raises:** ValueError when no parameter is unknown, the data need one that is missing, and for objects of other
-    classes. What `predict` returns is checked where it is first called.
+    **Raises:** ValueError when no parameter is unknown, and when the data need one that is missing. What `predict`
+    returns is checked where it is first called.
     """
 
     parameters: dict[str, Any]
@@ -91,7 +91,6 @@ class Problem(AbstractCoordinates, AbstractProblem):
 
     def __init__(self, parameters: Mapping[str, AbstractParameter], predict: Predict, data: Observations):
         self.parameters, self.free_mask, self.held, self.names = initial_fields(parameters)
-        instance("Problem: data", data, Observations, "Observations({name: Observation(value, sigma)})")
         self.predict, self.data = require_function("Problem: predict", predict), strip_weak_types(data)
         if missing := [name for name in data.parameters if name not in parameters]:
             raise ValueError(

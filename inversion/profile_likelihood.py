@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from difsim.checks import host_numbers, instance, integer
+from difsim.checks import host_numbers, integer
 from difsim.status import Status
 
 from .coordinates import strip_weak_types
-from .leastsq import Fit, require_fit
+from .leastsq import Fit
 from .marquardt import Stops
 from .outcome import Calls
 from .problem import Problem
@@ -64,7 +64,6 @@ def profile(
     tree, since a chain alone follows one valley.
     **Returns:** Profile. **Raises:** ValueError for a parameter that is not free, or fewer than three values.
     """
-    require_fit("profile", problem, fit)
     return profiles(problem, fit, {name: grid}, points, stops, candidates)[name]
 
 
@@ -83,8 +82,6 @@ def profiles(
     the others as there.
     **Returns:** name -> Profile. **Raises:** ValueError as `profile`.
     """
-    require_fit("profiles", problem, fit)
-    instance("profiles: grids", grids, Mapping, "a dict of name -> values, or None for values of its own")
     integer("profiles: points", points, 3)
     values = {name: _grid(problem, fit, name, grid, points) for name, grid in grids.items()}
     rows, index = [], []
@@ -92,13 +89,12 @@ def profiles(
         best = _best(problem, fit, name)
         rows += [v[v >= best], v[v < best][::-1]]
         index += 2 * [problem.index(name)]
-    instance("profiles: candidates", candidates, tuple | list, "a list of dicts, name -> value")
     known = [
         problem.to_prior_scale(fit.values),
         *(problem.scale_given("profiles: a candidate", v) for v in candidates),
     ]
     x = [problem.unfold(s) for s in known]
-    ends: Stops = strip_weak_types(instance("profiles: stops", stops or Stops(), Stops, "Stops(...)"))
+    ends: Stops = strip_weak_types(stops or Stops())
     # The longest first: a short one at the end leaves no core waiting for long.
     order = sorted(range(len(rows)), key=lambda i: -rows[i].size)
     with Bar("profiles", sum(row.size for row in rows), progress) as bar:

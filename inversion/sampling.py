@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Array
 
-from difsim.checks import instance, integer, random_key, require_function
+from difsim.checks import integer, random_key, require_function
 from difsim.saving.checkpoint import Checkpoint
 
 from .cube import Cube
@@ -59,20 +59,14 @@ def sample(
     **Raises:** ValueError when every unknown is held, the size is below 2, or there is nothing to bound; RuntimeError
     when fewer than two of the first draws of the prior could be simulated.
     """
-    instance("sample: problem", problem, Problem, "a Problem of parameters, predict and data")
     random_key("sample: key", key)
-    if method is not None:
-        instance("sample: method", method, Tempered | Importance, "Importance() or Tempered()")
     if bound is not None:
         require_function("sample: bound", bound)
     effective_size, limit = integer("sample: effective_size", effective_size), integer("sample: limit", limit)
     if batch_size is not None:
         batch_size = integer("sample: batch_size", batch_size)
-    if checkpoint is not None:
-        instance("sample: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
     if effective_size < 2:
         raise ValueError(f"sample: an effective_size of {effective_size} is no distribution: ask for 1000")
-    instance("sample: guesses", guesses, tuple | list, "a list of dicts, name -> value")
     if guesses and isinstance(method, Tempered):
         raise ValueError("sample: guesses are places to draw from, which Tempered() does not: use Importance()")
     cube = Cube(problem, batch_size, executor)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.checks import host_numbers, instance, numbers
+from difsim.checks import host_numbers, numbers
 from difsim.typing import as_float, describe
 
 from .noise.independent import Normal
@@ -73,7 +73,7 @@ class Series(AbstractObservation):
                 f"Series: times up to {times[-1]:g} s are rounded by {lost:.2g} s, much of their steps: count them "
                 "from an epoch that is near, or use double precision, `difsim.configure()`"
             )
-        law = instance("Series: noise", noise or Normal(), AbstractNoise, "a law of inversion.noise")
+        law = noise or Normal()
         self.noise = law.at(self.times)
         self.observed = Observation(values[there], sigma[there], unit, source, noise=self.noise)
         sensor = {"delay": delay, "gain": gain, "bias": bias, "bandwidth": bandwidth}

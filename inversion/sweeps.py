@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.checks import CallError, explain_errors, instance, integer, require_function
+from difsim.checks import CallError, explain_errors, integer, require_function
 from difsim.extras import require
 from difsim.saving.checkpoint import Checkpoint
 from difsim.saving.marks import digest
@@ -106,13 +106,8 @@ def sweep(
     """
     xr = require("inversion", "xarray")
     case = _Case(function)
-    instance("sweep: cases", cases, Mapping, "a dict of name -> array [cases, ...]")
     if chunk is not None:
         chunk = integer("sweep: chunk", chunk)
-    if checkpoint is not None:
-        instance("sweep: checkpoint", checkpoint, Checkpoint, "Checkpoint(folder, fingerprint)")
-    if executor is not None:
-        instance("sweep: executor", executor, Executor, "an Executor of concurrent.futures")
     inputs = {name: _column(f"sweep: cases[{name!r}]", x) for name, x in cases.items()}
     lengths = {name: len(value) if value.ndim else 0 for name, value in inputs.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():

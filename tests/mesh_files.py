@@ -1,6 +1,5 @@
-"""Mesh files of bodies with known volumes, in every form that is read: by hand, and drawn at random."""
+"""Mesh files of bodies with known volumes, in the forms that we read ourselves: by hand, and drawn at random."""
 
-import struct
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,97 +174,4 @@ def table(body: Body, random) -> tuple[str, bytes]:
     )
 
 
-def write_off(body: Body, random) -> tuple[str, bytes]:
-    """Colours, normals and texture of vertices, colours of faces, comments, and the lengths in any line."""
-    keyword, extra = [("OFF", 0), ("COFF", 4), ("NOFF", 3), ("STOFF", 2), ("STCNOFF", 9)][random.integers(5)]
-    sizes = [len(body.places), len(body.faces), *([0] if random.random() < 0.8 else [])]
-    rows = [[keyword, *sizes]] if random.random() < 0.3 else [[keyword], sizes]
-    rows += [[number(x, random) for x in place] + [0.5] * extra for place in body.places]
-    rows += [[len(face), *face, *[128] * random.choice([0, 0, 1, 3, 4])] for face in body.faces]
-    lines = [row(each, random) for each in rows]
-    lines[0] = lines[0].strip()
-    for _ in range(random.integers(3)):
-        lines.insert(random.integers(1, len(lines)), random.choice(["", "# 1 2 3"]))
-    return ".off", "\n".join([*lines, ""]).encode()
-
-
-def stl(body: Body, random) -> tuple[str, bytes]:
-    """Binary, perhaps with a header that begins like text; text in one line or many, in several solids."""
-    facets = body.places[np.array(triangles(body).faces)]
-    if random.random() < 0.5:
-        head = random.choice([b"solid of something", b"COLOR=abcd", b""]).ljust(80, b" ")
-        parts = [struct.pack("<12fH", 0, 0, 1, *facet.ravel(), random.integers(2**16)) for facet in facets]
-        return ".stl", head + struct.pack("<I", len(facets)) + b"".join(parts)
-    end, pieces = random.choice(["\n", " ", "\r\n"]), []
-    for facet in facets:
-        corners = [f"vertex {' '.join(number(x, random) for x in corner)}" for corner in facet]
-        pieces.append(end.join(["facet normal 0 0 1", "outer loop", *corners, "endloop", "endfacet"]))
-    cut = int(random.integers(len(pieces) + 1))
-    solids = [pieces[:cut], pieces[cut:]] if random.random() < 0.3 else [pieces]
-    text = "\n".join(
-        "\n".join([f"solid vertex {i} endsolid", *solid, f"endsolid {i}"]) for i, solid in enumerate(solids)
-    )
-    return ".stl", (text.upper() if random.random() < 0.3 else text).encode()
-
-
-INTEGERS = {
-    "uchar": "B",
-    "char": "b",
-    "ushort": "H",
-    "short": "h",
-    "int": "i",
-    "uint": "I",
-    "int32": "i",
-    "uint8": "B",
-}
-
-
-def ply(body: Body, random) -> tuple[str, bytes]:
-    """Text and both orders of bytes, mixed polygons, further properties and elements."""
-    order = random.choice(["ascii", "binary_little_endian", "binary_big_endian"])
-    real, length, index = random.choice(["float", "double", "float64"]), *random.choice(list(INTEGERS), 2)
-    is_late, has_colour, has_edges = random.random() < 0.3, random.random() < 0.4, random.random() < 0.3
-    header = ["ply", f"format {order} 1.0", "comment element tristrips 1"]
-    colour = ["property uchar red", f"property {real} quality"] if has_colour else []
-    vertex = [f"element vertex {len(body.places)}", *colour, *(f"property {real} {name}" for name in "xyz")]
-    lists = [f"property list {length} {index} {random.choice(['vertex_indices', 'vertex_index'])}"]
-    textures = ["property list uchar float texcoord"] if has_colour else []
-    face = [f"element face {len(body.faces)}", *(textures + lists if is_late else lists + textures)]
-    edge = ["element edge 2", "property int vertex1", "property int vertex2"] if has_edges else []
-    header += [*vertex, *edge, *face, "end_header", ""]
-    r = "f" if real == "float" else "d"
-    rows = [([7, 0.25] if has_colour else []) + [float(x) for x in place] for place in body.places]
-    codes = [("B" + r if has_colour else "") + 3 * r] * len(rows)
-    rows += [[0, 1]] * 2 if has_edges else []
-    codes += ["ii"] * 2 if has_edges else []
-    for corners in body.faces:
-        of_texture = [2, 0.5, 0.5] if has_colour else []
-        named, code = [len(corners), *corners], INTEGERS[length] + INTEGERS[index] * len(corners)
-        rows.append([*of_texture, *named] if is_late else [*named, *of_texture])
-        texture = "Bff" if has_colour else ""
-        codes.append(texture + code if is_late else code + texture)
-    if order == "ascii":
-        return ".ply", ("\n".join(header) + "".join(row(each, random) + "\n" for each in rows)).encode()
-    mark = "<" if "little" in order else ">"
-    packed = [struct.pack(mark + code, *each) for code, each in zip(codes, rows, strict=True)]
-    return ".ply", "\n".join(header).encode() + b"".join(packed)
-
-
-def vrml(body: Body, random) -> tuple[str, bytes]:
-    """Both versions, with names, looks and views around the surface."""
-    faces = ", ".join(f"{', '.join(map(str, face))}, -1" for face in body.faces)
-    faces = faces.removesuffix(", -1") if random.random() < 0.3 else faces
-    point = f"point [ {', '.join(' '.join(map(number, place)) for place in body.places)} ]  # ] }}"
-    if random.random() < 0.5:
-        begin = "Separator { Material { diffuseColor 1 0 0 } ShapeHints { vertexOrdering COUNTERCLOCKWISE }\n"
-        rest = f"Coordinate3 {{ {point}\n}}\nIndexedFaceSet {{ coordIndex [ {faces} ] }}"
-        return ".wrl", f"#VRML V1.0 ascii\n{begin}{rest} }}\n".encode()
-    shape = (
-        "Shape { appearance Appearance { material Material { } } geometry DEF s IndexedFaceSet { "
-        f"solid FALSE coord Coordinate {{ {point}\n}} coordIndex [ {faces} ] }} }}"
-    )
-    info = 'WorldInfo { title "a { b" } NavigationInfo { type "EXAMINE" }'
-    return ".wrl", f"#VRML V2.0 utf8\n{info}\nDEF T Group {{ children [ {shape} ] }}\n".encode()
-
-
-WRITERS = {"OBJ": obj, "tables": table, "OFF": write_off, "STL": stl, "PLY": ply, "VRML": vrml}
+WRITERS = {"OBJ": obj, "tables": table}

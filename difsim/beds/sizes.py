@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
-from difsim.checks import instance, numbers
+from difsim.checks import numbers
 from difsim.declarations import quantity, rule
 from difsim.typing import Scalar, require
 
@@ -83,7 +83,6 @@ def coarse_grained(
     **Returns:** the coarse grains. **Raises:** ValueError for solid fractions outside (0, 1), a density that is not
     positive, or a factor below 1.
     """
-    instance("coarse_grained: sizes", sizes, GaussianSizes, "GaussianSizes(mean, deviation)")
     given = {"density": density, "solid_fraction": solid_fraction, "factor": factor, "packs": packs}
     for name, value in given.items():
         numbers(f"coarse_grained: {name}", value, "")

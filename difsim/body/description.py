@@ -15,7 +15,6 @@ from jaxtyping import Float
 
 from difsim.body.rigid import RigidBody
 from difsim.body.urdf import read_urdf
-from difsim.checks import instance
 from difsim.extras import require
 from difsim.mesh import TriMesh, box, cylinder
 from difsim.mesh.solids import ellipsoid_mesh
@@ -50,7 +49,7 @@ def read_description(path: str | PathLike) -> Description:
     **Raises:** ValueError for a file that MuJoCo refuses or that has what is not known here, for one without mass or of
     several bodies, and for a surface that is open or of another kind; FileNotFoundError; ImportError without MuJoCo.
     """
-    path = Path(instance("read_description: path", path, str | PathLike, "the path of a file"))
+    path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no robot description at {path}")
     if path.suffix.lower() not in (".urdf", ".xml"):
@@ -59,11 +58,11 @@ def read_description(path: str | PathLike) -> Description:
     try:
         check_file(path, MOST)
         root = ElementTree.parse(path).getroot()
+        _refuse_nan(root)
         if root.tag == "robot":
             text, locked = read_urdf(path, root)
             spec = mujoco.MjSpec.from_string(text)
         else:
-            _refuse_nan(root)
             if path.suffix == ".xml":
                 spec = mujoco.MjSpec.from_file(str(path))
             else:  # MuJoCo knows a file by its suffix in lower case alone
@@ -74,7 +73,7 @@ def read_description(path: str | PathLike) -> Description:
             if link.explicitinertial and link.mass < 0:  # MuJoCo makes it 0
                 raise ValueError(f"link {link.name!r}: mass = {link.mass:g} kg must be 0 or more")
         model = spec.compile()
-    # LookupError: an encoding that Python does not know.
+    # LookupError: an encoding that Python does not know, or a mesh without a file.
     except (ValueError, LookupError, ElementTree.ParseError) as error:
         raise ValueError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     data = mujoco.MjData(model)

@@ -39,13 +39,6 @@ class AbstractElastic(eqx.Module):
         p = self.exponent
         return (0.5 * (p + 1) * as_float(mass) * as_float(speed) ** 2 / self.stiffness) ** (1 / (p + 1))
 
-    def max_force(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
-        """The greatest force of an impact, that at `max_depth`.
-
-        **Arguments:** the (reduced) `mass`, kg; `speed` of impact, m/s. **Returns:** the force, N.
-        """
-        return self.force(self.max_depth(mass, speed))
-
     def duration(self, mass: ArrayLike, speed: ArrayLike) -> Scalar:
         """The time from touch to separation of an impact of given speed.
 

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 from jax.typing import ArrayLike
 
-from difsim.checks import instance, numbers
+from difsim.checks import numbers
 from difsim.contact.damping import AbstractDamping, AbstractViscousDamping, ClippedDamping, HuntCrossley
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.regularisation import AbstractRegularisation, as_regularisation
@@ -76,7 +76,6 @@ class NormalForce(AbstractNormalForce):
         the same e at all speeds; or the `speed` in m/s of impact, which gives `HuntCrossley`, with the same e for
         all masses. **Returns:** the force. **Raises:** `ValueError` for both or neither, and other numbers.
         """
-        instance("NormalForce: elastic", elastic, AbstractElastic, "Hooke(k), PowerLaw(k, p) or Hertz(E, R)")
         for name, given in (("e", e), ("mass", mass), ("speed", speed)):
             if given is not None:
                 numbers(f"NormalForce: {name}", given)

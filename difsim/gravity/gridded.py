@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.checks import host_numbers, instance
+from difsim.checks import host_numbers
 from difsim.declarations import part, quantity, rule
 from difsim.gravity.field import AbstractField, as_points
 from difsim.gravity.tables import far_table, fit_outside, kelvin, near_table
@@ -115,7 +115,6 @@ class Gridded(AbstractField):
         **Raises:** `ValueError` for a spacing above a sixth of the body's largest radius or so small that the near
         table has more than 1e8 numbers, for a field that does not fall off as GM/r, and for a damaged file.
         """
-        instance("Gridded.fit: field", field, AbstractField, "a field of difsim.gravity")
         require_mesh("Gridded.fit", mesh)
         spacing = float(host_numbers("Gridded.fit: spacing", spacing, "", is_finite=False))
         centre = np.asarray(mesh.centroid)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from difsim import safe
-from difsim.checks import host_numbers, instance, integer
+from difsim.checks import host_numbers, integer
 from difsim.declarations import quantity, rule
 from difsim.gravity.field import AbstractField
 from difsim.gravity.sampling import field_at
@@ -59,7 +59,6 @@ class Harmonics(AbstractField):
         **Returns:** the series. **Raises:** `ValueError` for a radius that is not positive, and a field whose mass is
         not.
         """
-        instance("Harmonics.fit: field", field, AbstractField, "a field of difsim.gravity")
         radius = float(host_numbers("Harmonics.fit: radius", radius, ""))
         degree = integer("Harmonics.fit: degree", degree, 0)
         if radius <= 0:

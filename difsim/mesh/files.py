@@ -7,13 +7,10 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
-from difsim.checks import instance
-from difsim.mesh.ply import read_ply
-from difsim.mesh.polygons import triangulate
-from difsim.mesh.stl import read_stl
+from difsim.extras import require
+from difsim.mesh.polygons import Polygons, triangulate
 from difsim.mesh.surface import TriMesh
-from difsim.mesh.text_rows import OF_ICQ, read_obj, read_off, read_table
-from difsim.mesh.vrml import read_vrml
+from difsim.mesh.text_rows import OF_ICQ, read_obj, read_table
 from difsim.saving.texts import check_file
 
 LARGEST = 2**30  # bytes, 1 GiB: ten million faces as text
@@ -47,10 +44,11 @@ def load(path: str | PathLike, unit: str, size: tuple[float, float] | None = Non
 def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
     """Vertices [V,3] in m and faces [F,3] of a mesh file without checks of the surface, for `TriMesh` or `repair`.
 
-    The suffix names the format: .obj, .ply, .stl, .off; .tab, .txt, .plt, .ver, tables of vertices and plates (see
-    docs/theory-shapes.md); .wrl, VRML text. What a reader does not understand it refuses, unless it is known not to
-    change the surface. Polygons become fans of triangles from their first corner. Vertices with equal coordinates are
-    merged, since STL and textured files repeat them at every face, and unused vertices are dropped.
+    The suffix names the format: .obj; .tab, .txt, .plt, .ver, tables of vertices and plates (see
+    docs/theory-shapes.md); .ply, .stl, .off, which trimesh reads. What a reader does not understand it refuses, unless
+    it is known not to change the surface. Polygons become fans of triangles from their first corner. Vertices with
+    equal coordinates are merged, since STL and textured files repeat them at every face, and unused vertices are
+    dropped.
 
     **Arguments:** `path`; `unit` of the coordinates in the file, "m" or "km". **Returns:** vertices and faces.
     **Raises:** `ValueError` for another unit or format, for a file that is damaged or holds what is not understood, and
@@ -59,15 +57,17 @@ def read(path: str | PathLike, unit: str) -> tuple[Vertices, Faces]:
     """
     if unit not in _METRES:
         raise ValueError(f'unit is {unit!r}: give "m" or "km", the unit of the coordinates in the file')
-    path = Path(instance("load: path", path, str | PathLike, "the path of a file"))
+    path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"no mesh file at {path}")
     suffix = path.suffix.lower()
     if suffix in _OTHERS:
         form, remedy = _OTHERS[suffix]
-        raise ValueError(f"{path}: is {form}, which is not read: {remedy.format(name=path.name, stem=path.stem)}")
+        raise ValueError(f"{path}: is {form}, which is not read: {remedy}")
     if suffix not in _READERS:
-        raise ValueError(f"{path}: no reader for {path.suffix!r}; give one of {', '.join(_READERS)}")
+        raise ValueError(
+            f"{path}: no reader for {path.suffix!r}; give one of {', '.join(_READERS)}, as MeshLab writes"
+        )
     check_file(path, LARGEST)
     try:
         polygons = _READERS[suffix](path)
@@ -123,23 +123,21 @@ def _warn_of_rounding(path: Path, vertices: Vertices, unit: str) -> None:
                 return
 
 
-_READERS = {".obj": read_obj, ".ply": read_ply, ".stl": read_stl, ".off": read_off, ".wrl": read_vrml}
+def _read_by_trimesh(path: Path) -> Polygons:
+    trimesh = require("mesh", "trimesh")
+    try:
+        found = trimesh.load_mesh(path, process=False)
+        vertices, faces = np.asarray(found.vertices, float), np.asarray(found.faces, np.int64)
+    except Exception as error:  # a damaged file ends in whatever its parser raises
+        raise ValueError(f"trimesh cannot read it ({error!r}): write its triangles as an OBJ file") from error
+    return Polygons(vertices, faces.ravel(), np.full(len(faces), 3))
+
+
+_READERS = {".obj": read_obj} | dict.fromkeys((".ply", ".stl", ".off"), _read_by_trimesh)
 _READERS |= dict.fromkeys((".tab", ".txt", ".plt", ".ver"), read_table)
-_BY_TRIMESH = 'write an OBJ file in Python: trimesh.load_mesh("{name}").export("{stem}.obj")'
-# Other forms of published shapes and of tools: their name, and how to convert them.
+# Other forms of published shapes: their name, and how to convert them.
 _OTHERS = {
     ".icq": ("an implicitly connected quadrilateral model (ICQ)", OF_ICQ),
     ".bds": ("a SPICE DSK", "make an OBJ file of it with NAIF's tool dskexp (-format 3)"),
     ".dsk": ("a SPICE DSK", "make an OBJ file of it with NAIF's tool dskexp (-format 3)"),
-    ".glb": ("glTF", f"{_BY_TRIMESH}; glTF is in metres with y upwards"),
-    ".gltf": ("glTF", f"{_BY_TRIMESH}; glTF is in metres with y upwards"),
-    ".dae": ("COLLADA", "write an OBJ file with Blender or MeshLab"),
-    ".x3d": ("X3D", "write an OBJ file with Blender or MeshLab"),
-    ".3mf": ("3MF", "write an OBJ file with Blender, MeshLab or a slicer"),
-    ".fbx": ("FBX", "write an OBJ file with Blender"),
-    ".step": ("STEP, a CAD format of curved surfaces", "write an STL file with the CAD program"),
-    ".stp": ("STEP, a CAD format of curved surfaces", "write an STL file with the CAD program"),
-    ".igs": ("IGES, a CAD format of curved surfaces", "write an STL file with the CAD program"),
-    ".gz": ("compressed", "decompress it"),
-    ".zip": ("compressed", "decompress it"),
 }

@@ -1,6 +1,5 @@
-"""Meshes as rows of text: OBJ, tables of plates, and OFF."""
+"""Meshes as rows of text: OBJ and tables of plates."""
 
-import re
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,32 +71,6 @@ def read_table(path: Path) -> Polygons:
 
 
 OF_ICQ = "make an OBJ file of it with NAIF's tools mkdsk (input format 2) and dskexp (-format 3)"
-
-
-def read_off(path: Path) -> Polygons:
-    """An OFF file in text; normals, colours and texture of its vertices and colours of its faces are not read."""
-    rows = [row for _, row in _rows(text_of(path))]
-    keyword = rows[0][0] if rows else ""
-    if not re.fullmatch("(ST)?C?N?OFF", keyword) or "BINARY" in rows[0]:
-        raise ValueError(
-            f"{' '.join(rows[0]) if rows else ''!r} is no header of an OFF file in text, in three dimensions"
-        )
-    rows = [rows[0][1:], *rows[1:]] if len(rows[0]) > 1 else rows[1:]
-    (size, faces, *_), rows = _sizes(rows, (2, 3))
-    places = rows[:size]
-    if len(places) < size or any((len(row) != 3) if keyword == "OFF" else (len(row) < 5) for row in places):
-        raise ValueError(f"the {size} rows of vertices do not have the columns that {keyword} promises")
-    vertices = _numbers([row[:3] for row in places]).reshape(-1, 3)
-    corners, counts = array("q"), array("q")
-    for row in (body := rows[size:])[:faces]:
-        count = int(row[0])
-        if len(row) - 1 - count not in (0, 1, 3, 4):  # of colours
-            raise ValueError(f"the face {' '.join(row)!r} does not have {count} corners and perhaps a colour")
-        corners.extend(map(int, row[1 : 1 + count]))
-        counts.append(count)
-    if len(body) != faces:
-        raise ValueError(f"{len(body)} rows stand where {faces} faces are promised")
-    return _polygons(vertices, corners, counts)
 
 
 def _rows(text: str) -> Iterator[tuple[int, Row]]:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.checks import instance, require_function
+from difsim.checks import require_function
 from difsim.saving.atomic import write_atomically
 from difsim.saving.marks import PLAIN, digest
 
@@ -33,7 +33,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | PathLike, fingerprint: Any):
-        whole = Path(instance("Checkpoint: folder", folder, str | PathLike, "a path"))
+        whole = Path(folder)
         self.mark = digest(fingerprint)
         self.folder = whole / self.mark[:16]
         try:
@@ -51,7 +51,7 @@ class Checkpoint:
         """
         require_function("Checkpoint.get_or: compute", compute)
         if key not in self:
-            found = instance("Checkpoint.get_or: compute returned", compute(), Mapping, "a dict of name -> array")
+            found = compute()
             self.write(key, found)
         return self.read(key)
 
@@ -60,7 +60,6 @@ class Checkpoint:
 
     def path(self, key: str) -> Path:
         """The file of a piece. **Arguments:** `key`. **Raises:** ValueError for a key that names no file."""
-        instance("Checkpoint: key", key, str, "a text, which names a file")
         if not re.fullmatch(r"[\w.=,+-]+", key):
             raise ValueError(f"checkpoint key {key!r}: use letters, digits and . = , + - _ (it names a file)")
         return self.folder / f"{key}.arrays"

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
-from difsim.checks import host_numbers, instance, integer
+from difsim.checks import host_numbers, integer
 from difsim.declarations import part
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
@@ -92,7 +92,6 @@ class GridSDF(AbstractSDF):
         **Returns:** the solid. **Raises:** `ValueError` as `from_mesh`, and for a solid that extends beyond the
         grid.
         """
-        instance("GridSDF: sdf", sdf, AbstractSDF, "a solid of difsim.shape")
         distance = jax.jit(jax.vmap(sdf.distance))
         low, high = host_numbers("GridSDF: low", low, "3"), host_numbers("GridSDF: high", high, "3")
         if not (low < high).all():

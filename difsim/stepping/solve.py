@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from difsim.checks import instance, require_function, require_state
+from difsim.checks import require_function, require_state
 from difsim.declarations import is_valid
 from difsim.dynamics import AbstractModel, Pair
 from difsim.particles.model import AbstractParticles
@@ -72,7 +72,6 @@ def simulate(
     model, an attitude that is no unit quaternion, and particles inside `jit` without a neighbour list; `RuntimeError`
     as above.
     """
-    instance("simulate: trust", trust, AbstractTrust, "Refuse(), Warn() or Ignore()")
     choice = choose(model, solver, derivative, until, integrals)
     require_state("simulate", model, state)
     times = instants(times, "simulate")

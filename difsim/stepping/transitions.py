@@ -7,7 +7,7 @@ import jax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from difsim.checks import instance, require_state
+from difsim.checks import require_state
 from difsim.dynamics import AbstractModel
 from difsim.status import raise_unless_ok
 from difsim.stepping.solution import Solution
@@ -47,7 +47,6 @@ def transition(
     **Returns:** a `Transition`.
     **Raises:** as `simulate`.
     """
-    instance("transition: model", model, AbstractModel, "a model of difsim.dynamics (not of particles)")
     require_state("transition", model, state)
     flat, unravel = ravel_pytree(state)
 

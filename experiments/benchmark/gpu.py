@@ -1,11 +1,9 @@
-"""`difsim benchmark gpu`: the hot loops compiled for an H100, what they launch, and what that costs by a roofline.
+"""`difsim benchmark gpu`: times and memory of the hot loops on this machine's GPU, and the distance from a CPU's.
 
-Without a GPU the programs are compiled and read, not run. With one they are compiled for it and run, larger ones too:
-the measured time stands in the column of the peer, beside the model's, and each result is compared with a CPU's.
+A program without steps, such as an ensemble, is timed as a whole.
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +20,6 @@ from difsim.particles.neighbours import Neighbours
 from difsim.stepping.marching import EqualSteps, NeighbourList, Progress, advance, allocate, initialise
 from difsim.wide import accelerators
 from experiments.benchmark import compile, dem, sph
-from experiments.benchmark.gpu_program import BANDWIDTH, Loop, read
-from experiments.benchmark.gpu_target import compile_for_h100
 from experiments.benchmark.timing import row, to_float32
 from experiments.cliff.scene import ROWS, Cliff, soil
 from inversion.programs import map_in_threads
@@ -44,72 +40,40 @@ ENSEMBLES = {
 
 
 class Program(NamedTuple):
-    """A function and its arguments, pytrees of arrays; the loop `at` whose turn is one of its `steps`.
+    """A function and its arguments, pytrees of arrays, which takes so many `steps`.
 
-    Without such a loop `at` is (), the whole program, or None where its loops have an unknown number of turns. A step
-    of particles computes so many `pairs`. A CPU computes `few` rows of the arguments to compare with, or all: None.
+    A step of particles computes so many `pairs`. A CPU computes `few` rows of the arguments to compare with, or all:
+    None.
     """
 
     function: Callable
     arguments: tuple
-    at: tuple[int, ...] | None = None
     steps: int = 1
     pairs: int = 0
     few: int | None = None
 
 
 def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
-    """Of each program: by loop what a turn launches and moves; of the whole, memory, library calls, and times."""
-    makers = PROGRAMS | (LARGE if accelerators() else {})
+    """Time and memory of each program, and its distance from a CPU's result where a CPU can compute it."""
+    if not (card := accelerators()):
+        raise ValueError("benchmark gpu needs a GPU: run it on a machine with one, with difsim[cuda13]")
+    makers = PROGRAMS | LARGE
     programs = [make() for make in makers.values()]
-    pairs = dict(zip(makers, zip(programs, map_in_threads(_compile, programs), strict=True), strict=True))
-    for name, (program, compiled) in pairs.items():
-        yield from rows_of(name, program, compiled, seeds)
-    if (
-        accelerators()
-    ):  # after the times, and side by side: a CPU takes as long to compile, and minutes for the large
-        distances = map_in_threads(_compare, [pairs[name] for name in PROGRAMS])
-        for name, distance in zip(PROGRAMS, distances, strict=True):
-            yield row(f"{name}: furthest from a CPU's result, relative", distance, "1")
 
-
-def _compile(program: Program) -> jax.stages.Compiled:
-    """A program for the GPU of this machine, or for an H100."""
-    if card := accelerators():
+    def compile_one(program: Program) -> jax.stages.Compiled:
         return jax.jit(program.function).lower(*jax.device_put(program.arguments, card[0])).compile()
-    return compile_for_h100(program.function, *program.arguments)
 
-
-def rows_of(name: str, program: Program, compiled: jax.stages.Compiled, seeds: int) -> Iterator[dict[str, Any]]:
-    """The rows of one program, whose time is the median of `seeds` calls."""
-    whole = read(compiled.as_text())
-    loops = {loop.path: loop for loop in whole.all()}
-    library = Counter()
-    for path, loop in loops.items():
-        if path:
-            library += loop.library
-            yield from _measure_loop(f"{name}, a turn of loop {'.'.join(map(str, path))}", loop)
-    yield row(f"{name}: temporary memory", compiled.memory_analysis().temp_size_in_bytes / 1e6, "MB")
-    for call, count in library.items():
-        yield row(f"{name}: {call}, in loops", count, "calls")
-    seconds = measure(program, compiled, seeds) if accelerators() else np.nan
-    if program.at is not None:
-        work, loop, taken = "a step" if program.at else "all", loops[program.at], seconds / program.steps
-        yield row(f"{name}: {work} by the roofline, and measured", 1e6 * loop.seconds, "us", 1e6 * taken)
-        if np.isfinite(seconds):
-            yield row(f"{name}: bytes a second, and those of the memory", loop.traffic / taken, "B/s", BANDWIDTH)
+    pairs = dict(zip(makers, zip(programs, map_in_threads(compile_one, programs), strict=True), strict=True))
+    for name, (program, compiled) in pairs.items():
+        yield row(f"{name}: temporary memory", compiled.memory_analysis().temp_size_in_bytes / 1e6, "MB")
+        taken = measure(program, compiled, seeds) / program.steps
+        yield row(f"{name}: {'a step' if program.steps > 1 else 'all'}", 1e6 * taken, "us")
         if program.pairs:
-            ours, measured = (1e-6 * program.pairs / one for one in (loop.seconds, taken))
-            yield row(f"{name}: pairs by the roofline, and measured", ours, "million/s", measured)
-    elif np.isfinite(seconds):
-        yield row(f"{name}: measured", np.nan, "s", seconds)
-
-
-def _measure_loop(name: str, loop: Loop) -> Iterator[dict[str, Any]]:
-    turns = f", {loop.turns} turns" if loop.turns else ""
-    yield row(f"{name}: kernels{turns}", loop.kernels.total(), "kernels")
-    yield row(f"{name}: conditions that wait for the host", len(loop.inner), "waits")
-    yield row(f"{name}: read and written, at most", loop.moved / 1e6, "MB")
+            yield row(f"{name}: pairs", 1e-6 * program.pairs / taken, "million/s")
+    # After the times, and side by side: a CPU takes as long to compile, and minutes for the large.
+    distances = map_in_threads(_compare, [pairs[name] for name in PROGRAMS])
+    for name, distance in zip(PROGRAMS, distances, strict=True):
+        yield row(f"{name}: furthest from a CPU's result, relative", distance, "1")
 
 
 def measure(program: Program, compiled: jax.stages.Compiled, seeds: int) -> float:
@@ -192,7 +156,7 @@ def _heap(convert: Callable = lambda case: case, rows: int = ROWS) -> tuple[Any,
 
 
 def _steps(model: Any, begun: Progress, dt: float) -> Program:
-    """Steps of particles: a loop that may make lists of neighbours, and after that turns a loop of steps."""
+    """Steps of particles, which may make lists of neighbours."""
     arrays, static = eqx.partition((model, begun), eqx.is_array)
 
     def run(arrays):
@@ -200,7 +164,7 @@ def _steps(model: Any, begun: Progress, dt: float) -> Program:
         end = advance(model, begun, jnp.full_like(begun.motion.time, jnp.inf), EqualSteps(dt), jnp.asarray(STEPS))
         return eqx.filter(end, eqx.is_array)
 
-    return Program(run, (arrays,), (1, 2), STEPS, _pairs(begun.neighbours))
+    return Program(run, (arrays,), STEPS, _pairs(begun.neighbours))
 
 
 def _pairs(near: Near | Neighbours) -> int:
@@ -245,7 +209,7 @@ def _polyhedron() -> Program:
     sphere = trimesh.creation.icosphere(5)
     body = gravity.Polyhedron(TriMesh(np.asarray(sphere.vertices), np.asarray(sphere.faces)), 500.0)
     points = 1.5 * np.random.default_rng(0).normal(size=(POINTS, 3))
-    return Program(lambda body, points: body.evaluate(points), (body, jnp.asarray(points)), ())
+    return Program(lambda body, points: body.evaluate(points), (body, jnp.asarray(points)))
 
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
@@ -266,7 +230,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     f"grains, {GRAINS} spheres, reverse derivative of {STEPS} steps": _grains_by_friction,
     f"soil, a heap of {ROWS} rows, reverse derivative of {STEPS} steps": _soil_by_friction,
 }
-# What a card is there for: too large for a CPU's cache, and run where there is a GPU.
+# What a card is there for: too large for a CPU's cache.
 LARGE: dict[str, Callable[[], Program]] = {
     "grains, 1000000 spheres": lambda: _grains(count=10**6),
     "grains, 1000000 spheres, float32": lambda: _grains(to_float32, 10**6),

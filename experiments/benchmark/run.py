@@ -49,8 +49,7 @@ class Benchmark(Study):
     compile: seconds to trace, lower and compile, by workload and derivative, beside bare solves of diffrax.
     contact: the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names.
     dem: a settling bed of grains against LIGGGHTS and YADE where they are installed.
-    gpu: what the hot loops launch and move on an H100, for which they are compiled on any machine, beside the times
-    where there is a GPU.
+    gpu: times of the hot loops on this machine's GPU, and their distance from a CPU's results.
     gradients: derivative error and cost against tolerance, on the touchdown. gravity: the polyhedron against
     polyhedral-gravity (extra `test`), on one thread and two; faster fields against the polyhedron. shapes:
     distance queries against libigl. sph: steps of a collapsing heap of particles, their derivatives, memory and

@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
-from difsim.beds import BedSpecification, BoxContainer, CylindricalContainer, GaussianSizes
+from difsim.beds import BoxContainer, CylindricalContainer, GaussianSizes
 from difsim.beds.sizes import coarse_grained
 from difsim.beds.statistics import PackingStatistics
-from difsim.dem import HertzMindlin
-
-LAW = HertzMindlin(4e6, 0.25, restitution=0.3, friction=0.5)
 
 SIZES = GaussianSizes(0.018, 0.003)
 
@@ -57,32 +54,3 @@ def test_figures_of_a_cubic_lattice(container):
         PackingStatistics.measure(
             place[:, place[2] < 0.03], np.full((place[2] < 0.03).sum(), 0.005), 2000.0, container
         )
-
-
-def test_bad_input():
-    with pytest.raises(ValueError, match="smallest diameter"):
-        GaussianSizes(0.01, 0.006)
-    with pytest.raises(ValueError, match="deviation = -1"):
-        GaussianSizes(0.01, -1.0)
-    with pytest.raises(ValueError, match="solid_fraction = 25"):
-        coarse_grained(SIZES, 1000.0, 25.0, 2.0)
-    with pytest.raises(ValueError, match="factor ="):
-        coarse_grained(SIZES, 1000.0, 0.25, 0.5)
-    with pytest.raises(ValueError, match="CylindricalContainer: diameter = 0"):
-        CylindricalContainer(0.0)
-    with pytest.raises(ValueError, match="BoxContainer: width"):
-        BoxContainer((1.0, 0.0))
-    with pytest.raises(ValueError, match="BoxContainer: width has shape"):
-        BoxContainer(0.3)
-    with pytest.raises(ValueError, match="one number"):
-        CylindricalContainer([0.1, 0.2])
-    with pytest.raises(ValueError, match="coarse_grained: density = -5"):
-        coarse_grained(SIZES, -5.0, 0.25, 2.0)
-    with pytest.raises(ValueError, match="BedSpecification: density = -5"):
-        BedSpecification(LAW, SIZES, -5.0, CylindricalContainer(0.2), 0.1)
-    with pytest.raises(ValueError, match="five mean diameters"):
-        BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.08), 0.1)
-    with pytest.raises(ValueError, match="pour ="):
-        BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.2), 0.1, pour=1.0)
-    with pytest.raises(ValueError, match="gravity = 0"):
-        BedSpecification(LAW, SIZES, 1500.0, CylindricalContainer(0.2), 0.1, gravity=0.0)

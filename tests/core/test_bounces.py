@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import pytest
 
-from difsim import MaxImpacts, Status, simulate
+from difsim import Status, simulate
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
@@ -43,12 +43,3 @@ def test_a_plastic_impact_and_no_impact():
     assert drop(jnp.array(1.2), jnp.array(0.8), 0.3).states.position[-1, 2] == approx(
         1.2 - 0.5 * G * 0.09, abs=1e-9
     )
-
-
-def test_wrong_bouncers_are_refused():
-    with pytest.raises(ValueError, match="restitution = 1"):
-        ball(1.1)
-    with pytest.raises(ValueError, match="friction = -0"):
-        ball(0.5, -0.1)
-    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
-        MaxImpacts(0)

@@ -7,17 +7,12 @@ import numpy as np
 import pytest
 
 from difsim.body import RigidBody, RigidState
-from difsim.dem import Clump, Grains, HertzMindlin
+from difsim.dem import Clump
 from difsim.mesh import TriMesh
-from difsim.shape import Plane
 
 R, RHO = 5e-3, 2500.0
 
 MASS = 4 / 3 * np.pi * RHO * R**3
-
-LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
 # Three sub-spheres that overlap, of an asymmetric body.
 CLUMP = Clump(
@@ -31,15 +26,6 @@ TURNED = (0.8, 0.0, 0.48, 0.36)
 
 def flying(x, v, attitude=(1.0, 0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)):
     return RigidState(*(np.array(a, float) for a in (x, v, attitude, spin)))
-
-
-# It runs into two grains, which lie side by side, while a third is out of reach.
-AMONG = Grains(LAW, R * np.array([1.0, 0.8, 1.0]), RHO, clumps=(CLUMP,), clump_laws=(None,))
-
-HIT = AMONG.at_rest(
-    jnp.asarray(R * np.array([[0.0, 1.6, 9.0], [0.1, 1.1, 9.0], [0.0, 0.2, 9.0]])),
-    (flying((0.2 * R, 0.1 * R, 2.48 * R), (0.05, 0.0, -0.6), TURNED, (5.0, -3.0, 8.0)),),
-)
 
 
 def test_a_free_top_keeps_its_momentum_and_turns_to_second_order():
@@ -91,42 +77,3 @@ def test_from_a_mesh_and_bad_input():
         Clump(CLUMP.body, np.zeros(3), 0.1)
     with pytest.raises(ValueError, match=r"radius = .* m must be positive"):
         Clump(CLUMP.body, np.zeros((2, 3)), np.array([1.0, 0.0]))
-
-
-def make_state(**changes):
-    good = {"x": (0.0, 0.0, 1.0), "v": (0.0, 0.0, 0.0)}
-    return (flying(**good | changes),)
-
-
-@pytest.mark.parametrize(
-    ("states", "says"),
-    [
-        ((), "0 states for 1 clumps"),
-        (make_state()[0], "states of clumps is RigidState: give a tuple"),
-        ((1.0,), "float is no state of a Clump"),
-        (make_state(attitude=(2.0, 0.0, 0.0, 0.0)), "no unit quaternion"),
-        (make_state(attitude=(1.0, 0.0, 2e-2, 0.0)), "no unit quaternion"),
-        (make_state(attitude=(np.nan, 0.0, 0.0, 0.0)), "no finite place"),
-        (make_state(x=(0.0, np.inf, 0.0)), "no finite place"),
-    ],
-)
-def test_bad_states_of_clumps(states, says):
-    with pytest.raises(ValueError, match=says):
-        AMONG.at_rest(jnp.zeros((3, 3)), states)
-
-
-def test_states_of_others_are_refused():
-    alone = Grains(LAW, AMONG.radius, RHO)
-    with pytest.raises(ValueError, match="position has shape"):
-        AMONG.at_rest(jnp.zeros((3, 4)), HIT.clumps)
-    with pytest.raises(ValueError, match=r"position of a state has shape \(3, 3\): give \[3, 4\]"):
-        Grains(LAW, np.full(4, R), RHO, clumps=(CLUMP,), clump_laws=(None,)).with_clumps(
-            alone.at_rest(jnp.zeros((3, 3))), HIT.clumps
-        )
-    with pytest.raises(ValueError, match="0 walls and 1 clumps"):
-        AMONG.with_clumps(HIT, HIT.clumps)
-    with pytest.raises(ValueError, match="0 walls and 0 clumps: give one with these grains' 1 walls"):
-        Grains(LAW, AMONG.radius, RHO, walls=(FLOOR,)).with_clumps(alone.at_rest(jnp.zeros((3, 3))), ())
-    lost = eqx.tree_at(lambda g: g.clumps[0].centre, AMONG, CLUMP.centre.at[1, 2].set(jnp.nan))
-    with pytest.raises(ValueError, match="sub-spheres of a Clump are at no finite place"):
-        lost.at_rest(jnp.zeros((3, 3)), HIT.clumps)

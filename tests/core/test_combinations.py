@@ -4,7 +4,6 @@ import itertools
 import re
 from pathlib import Path
 
-import jax.numpy as jnp
 import pytest
 
 from difsim import (
@@ -18,7 +17,6 @@ from difsim import (
     Outside,
     Reverse,
     Unrolled,
-    simulate,
 )
 from difsim.body import RigidState
 from difsim.dynamics import Bouncer, PointState
@@ -89,14 +87,3 @@ def test_the_page_has_the_table():
         parts += [stop.__name__ for stop in row.stops]
         line = ".*".join(re.escape(part) for part in parts)
         assert re.search(line, text), f"docs/architecture.md has no row for {parts}"
-
-
-def test_a_rule_that_is_given_twice_is_refused():
-    model, state = hopper()
-    with pytest.raises(ValueError, match="a rule twice"):
-        simulate(model, state, jnp.array([0.0, 1.0]), until=(AtRest(), AtRest(speed=1.0)))
-
-
-def test_what_is_no_model_is_refused():
-    with pytest.raises(ValueError, match="is no model"):
-        simulate(3.0, PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]))

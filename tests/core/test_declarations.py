@@ -1,21 +1,45 @@
 """Declared quantities: a constructor refuses what is out of bounds by name, and a run finds the same inside `jit`."""
 
+import re
+import traceback
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 
 from difsim import Status, dynamics, simulate
 from difsim.declarations import declared_fields, is_valid, quantities
 from tests.declared import arguments, example, public_classes, wrong_numbers
-from tests.refusals import refuse
 
+REMEDY = re.compile(r"give|must|return|write|use|look|swap|correct|make|made of|divide|leave|widen|need", re.I)
+OURS = re.compile(r"/(difsim|inversion)/")
 NO_NUMBERS = ["1.0", None, 1j, {"x": 1.0}, [[1.0], [1.0, 2.0]]]
 NO_OBJECTS = ["plane", {"x": 1.0}]
 NO_COUNTS = [2.5, "3", None, True, np.ones(2, int), -1]
 RESULTS = {dynamics.Approach}  # which models return
 CLASSES = [kind for kind in public_classes() if declared_fields(kind) and kind not in RESULTS]
+
+
+def refuse(call: Callable, word: str) -> str:
+    """The message of a call that our own code refuses, with the word that says what is wrong, and with a remedy.
+
+    Types are not checked meanwhile, as they are in other tests, and not for users.
+    """
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call()
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
+    where = traceback.extract_tb(caught.value.__traceback__)[-1].filename
+    message = str(caught.value)
+    assert OURS.search(where), f"raised by {where}: {message}"
+    assert word in message and REMEDY.search(message), message
+    return message
 
 
 def bad_values(annotation, declared, right):

@@ -8,7 +8,7 @@ import pytest
 
 import inversion
 from difsim import Status
-from inversion import Bounded, Checkpoint, Discrete, Gaussian, Log, Observation, Observations, Problem
+from inversion import Bounded, Checkpoint, Gaussian, Log, Observation, Observations, Problem
 from tests import toys
 
 COUNT = 200
@@ -110,21 +110,3 @@ def test_held_unknowns_stay_and_priors_count(key):
     assert found.values["b"] == 1.0
     np.testing.assert_allclose(found.values["a"], best.values["a"], atol=1e-4)
     np.testing.assert_allclose(found.value, best.misfit, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"steps": 120}, "multiple of window"),
-        ({"seeds": 0}, "1 or more"),
-        ({"spread": 0.0}, "positive"),
-        ({"objective": noisy}, "either a Problem"),
-        ({"parameters": NOISY}, "either a Problem"),
-        ({"seeds": 2}, "no noise"),
-        ({"objective": noisy, "parameters": {"a": Discrete((1.0, 2.0))}}, "undecided"),
-        ({"objective": toys.linear().hold({"a": 0.0, "b": 0.0})}, "nothing to find"),
-    ],
-)
-def test_refused(key, options, says):
-    with pytest.raises(ValueError, match=says):
-        inversion.descend(**({"objective": toys.linear(), "key": key} | options))

@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 
 from difsim.contact import (
-    ConstantCohesion,
     Hooke,
     MindlinSpring,
     NormalForce,
     NoSmoothing,
     PowerLaw,
-    RollingForceAndTorque,
-    RollingTorque,
     TangentialSpring,
 )
 from difsim.contact.friction import TangentialHistory
@@ -96,22 +93,3 @@ def test_friction_is_bounded_and_zero_between_separated_grains(dtype, sizes):
         assert force_along(size, 0.1 * size, 1e-6, 0.0) <= 0.05 * size * (1 + 1e-6)
         assert force_along(size, 0.0, -1e-6, 0.1) == 0
         assert force_along(0.0, size, 1e-6, 0.1) <= 0.5 * size * (1 + 1e-6)
-
-
-ATTRACTION, ROLLS = ConstantCohesion(1e-4, 1e-4), RollingTorque(1e-4, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"restitution": 1.5}, "restitution = 1.5 .*: for a dead stop give a small e"),
-        ({"rolling": (RollingForceAndTorque(1e-4, 1.0),)}, "of RollingForceAndTorque: .* RollingTorque or"),
-        ({"rolling": ROLLS}, "rolling: got an object RollingTorque: give a tuple"),
-        ({"rolling": (ATTRACTION,)}, "rolling: got a tuple of ConstantCohesion"),
-        ({"cohesion": ATTRACTION}, "cohesion: got an object ConstantCohesion: give a tuple"),
-        ({"cohesion": (ROLLS,)}, "cohesion: got a tuple of RollingTorque"),
-    ],
-)
-def test_bad_laws(change, says):
-    with pytest.raises(ValueError, match=says):
-        HertzMindlin(**GIVEN | change)

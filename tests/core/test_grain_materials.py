@@ -2,12 +2,10 @@
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from difsim.body import RigidBody
-from difsim.contact import RollingTorque
 from difsim.contact.friction import TangentialHistory
-from difsim.dem import Clump, Grains, HertzMindlin, LinearSprings
+from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import PairMemory
 from difsim.shape import Plane
 
@@ -51,19 +49,3 @@ def test_two_materials_act_as_one_of_the_same_effective_moduli():
     np.testing.assert_allclose([alike.modulus, alike.poisson], [1e7, 0.25], rtol=1e-12)
     rigid = HertzMindlin.from_materials([1e7, np.inf], [0.25, 0.25], 0.6, 0.5)
     np.testing.assert_allclose(rigid.effective_modulus, 2 * SOIL.effective_modulus, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("laws", "says"),
-    [
-        ({"clump_laws": (STEEL, STEEL)}, "clump_laws are fewer or more than clumps"),
-        ({}, "than clumps: give the law of each clump's contacts, or None"),
-        ({"wall_laws": (STEEL, STEEL), "clump_laws": (None,)}, "wall_laws are fewer or more than walls"),
-        ({"wall_laws": STEEL}, "give a tuple"),
-        ({"wall_laws": (LinearSprings(1e3, 1.0, 0.5, 0.5),), "clump_laws": (None,)}, "of the class of law"),
-        ({"clump_laws": (HertzMindlin(1e7, 0.2, 0.5, 0.5, (RollingTorque(1e-4, 1.0),)),)}, "of the same classes"),
-    ],
-)
-def test_wrong_laws_are_refused(laws, says):
-    with pytest.raises(ValueError, match=says):
-        Grains(SOIL, np.full(2, R), RHO, walls=(FLOOR,), clumps=(BALL,), **laws)

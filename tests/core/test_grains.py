@@ -80,22 +80,6 @@ def test_what_is_past_its_law_stops_a_run(who, falling_grains, near_list):
     assert ended.stats.particle == 1 if who == "buried" else ended.stats.particle in (0, 1, 2)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"radius": 1e-3}, r"radius has shape \(\): give \[n\]"),
-        ({"radius": np.full((2, 1), 1e-3)}, r"radius has shape \(2, 1\)"),
-        ({"radius": np.zeros(0)}, r"radius has shape \(0,\): .* at least one grain"),
-        ({"gravity": G}, "gravity has shape"),
-        ({"gravity": (0.0, -G)}, "gravity has shape"),
-        ({"walls": (HERTZ,)}, "Grains: walls: got a tuple of HertzMindlin"),
-    ],
-)
-def test_bad_grains(change, says):
-    with pytest.raises(ValueError, match=says):
-        Grains(**{"law": HERTZ, "radius": np.full(2, R), "density": RHO} | change)
-
-
 def test_whole_numbers_of_metres_are_places():
     model = Grains(HERTZ, np.full(2, R), RHO)
     x = [[0, 1], [0, 0], [1, 2]]

@@ -158,17 +158,3 @@ def test_too_many_nodes_name_the_spacing_that_fits(margin):
     make(fits)
     with pytest.raises(ValueError, match="max_nodes"):
         make(0.8 * fits)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: GridSDF.from_mesh(ball(1), 0.0), "spacing 0.0 m"),
-        (lambda: GridSDF.from_mesh(ball(1), 0.1, margin=-1.0), "margin -1.0 m"),
-        (lambda: GridSDF.from_mesh(ball(1), 0.1, max_nodes=100), "max_nodes is 100"),
-        (lambda: GridSDF.from_sdf(BALL, -0.5 * np.ones(3), 0.5 * np.ones(3), 0.1), "reaches the end of the grid"),
-    ],
-)
-def test_wrong_input_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -5,13 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import simulate
 from difsim.body import RigidState
-from difsim.dynamics import Hopper
-from difsim.gravity import Rotating, Uniform
 from tests.helpers import count_traces
 from tests.hoppers import (
-    FLOOR,
     IMPACT,
     MASS,
     NORMALS,
@@ -102,16 +98,3 @@ def test_new_numbers_are_not_traced_again():
     moving = state((1.0, 0.5, 0.2), (0.3, -0.1, 0.2), (0.4, 1.1, -0.6), (0.7, 0.1, -0.5, 0.4))
     calls = [(m, m.start(s)) for m, s in ((a, moving), (b, state((0, 0, 0.1))))]
     assert count_traces(lambda m, s: m.vector_field(0.0, s), *calls) == 1
-
-
-def test_wrong_input_is_refused():
-    parts = cube(normal("hertz"), SMOOTH)
-    with pytest.raises(ValueError, match="Rotating"):
-        field = Rotating(Uniform((0, 0, -1.0)), (0, 0, 1.0))
-        Hopper(parts.body, parts.contact, FLOOR, field)
-    with pytest.raises(ValueError, match="resolution"):
-        Hopper(parts.body, parts.contact, FLOOR, Uniform((0, 0, -1.0)), resolution=0.0)
-    with pytest.raises(ValueError, match=r"give model.start\("):
-        simulate(parts, state((1.0, 0.5, 0.2)), jnp.array([0.0, 1.0]))
-    with pytest.raises(ValueError, match="omega has shape"):
-        Hopper(parts.body, parts.contact, FLOOR, Uniform((0, 0, -1.0)), frame=1e-4)

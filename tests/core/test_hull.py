@@ -3,10 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from difsim import safe
-from difsim.body import Hull
 from tests.helpers import approx, check_finite, check_gradients
 from tests.philae import BOX
 
@@ -63,16 +61,3 @@ def test_the_section_widens_with_depth_up_to_the_box():
         assert 0.57 * shadow < np.pi * radius[-1] ** 2 < shadow  # 1/√3 of the shadow along a diagonal
     check_gradients(lambda hull, *at: hull.contact_radius(*at), BOX, directions(1)[0], jnp.array(0.03))
     check_finite(BOX.contact_radius, jnp.array([0.0, 0.0, 1.0]), jnp.array(1e-3))
-
-
-@pytest.mark.parametrize(
-    ("size", "message"),
-    [
-        ([1.0, 0.0, 0.8], "size = .*must be positive"),
-        ([1.0, 0.8], "shape"),
-        ([1.0, float("nan"), 0.8], "must be finite"),
-    ],
-)
-def test_wrong_hulls_are_refused(size, message):
-    with pytest.raises(ValueError, match=message):
-        Hull(size)

@@ -6,7 +6,7 @@ import pytest
 
 import inversion
 from difsim import Status
-from inversion import Bounded, Gaussian, Observation, Observations, Problem, Stops
+from inversion import Bounded, Observation, Observations, Problem, Stops
 from inversion.identifiability import FIXED, MISSED, UNENDED
 from tests import toys
 
@@ -38,25 +38,6 @@ def test_profile_of_a_linear_problem(key):
         half = np.sqrt(3.84 * covariance[i, i])
         np.testing.assert_allclose(found.interval, [best[i] - half, best[i] + half], rtol=1e-5)
         assert found.calls.forward > 0
-
-
-def rank_deficient():
-    """Only a * b and c are seen, c up to a bound, d not at all; e less than its prior says."""
-
-    def predict(p):
-        softened = jnp.minimum(p["c"], 0.6)  # beyond 0.6 everything looks alike
-        return {"ab": p["a"] * p["b"], "c": softened, "e": p["e"]}, jnp.array(True)
-
-    data = Observations({"ab": Observation(1.0, 0.05), "c": Observation(0.55, 0.1), "e": Observation(0.3, 2.0)})
-    unit = Bounded(0.0, 1.0)
-    parameters = {
-        "a": Bounded(0.2, 5.0),
-        "b": Bounded(0.2, 5.0),
-        "c": unit,
-        "d": unit,
-        "e": Gaussian(0.0, 0.5),
-    }
-    return Problem(parameters, predict, data)
 
 
 def test_profile_ends_where_the_simulator_does(key):
@@ -115,17 +96,6 @@ def test_profiles_do_not_compile_again(key):
     first = len(traces)
     inversion.profile(problem, fit, "b")
     assert len(traces) == first
-
-
-def test_refused(key):
-    problem = toys.linear()
-    fit = inversion.fit(problem, key=key, starts=4, keep=1)
-    with pytest.raises(ValueError, match="must be free"):
-        inversion.profile(problem, fit, "q")
-    with pytest.raises(ValueError, match="ascending"):
-        inversion.profile(problem, fit, "a", [1.0, 0.0, 2.0])
-    with pytest.raises(ValueError, match="the problem"):
-        inversion.identify(problem.hold({"a": 1.0}), fit)
 
 
 def test_no_verdict_where_the_model_misses_the_data(key):

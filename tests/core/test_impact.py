@@ -163,13 +163,3 @@ def test_what_holds_a_point():
                 rate[0] * slides.slip_direction[1] - rate[1] * slides.slip_direction[0], 0.0, atol=1e-9
             )
             assert rate[:2] @ slides.slip_direction[:2] > 0
-
-
-def test_wrong_laws_are_refused():
-    for Law in (Newton, Stronge):
-        with pytest.raises(ValueError, match=r"restitution = 1\.1"):
-            Law(1.1)
-        with pytest.raises(ValueError, match="friction = -0"):
-            Law(0.5, -0.1)
-        with pytest.raises(ValueError, match="turns: -1"):
-            Law(0.5, turns=-1)

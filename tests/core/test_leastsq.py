@@ -127,16 +127,6 @@ def test_bounds_are_reached_at_finite_x():
     )
 
 
-def test_refused(key):
-    problem, _ = toys.mixed_problem()
-    with pytest.raises(ValueError, match="undecided"):
-        inversion.fit(problem, key=key)
-    with pytest.raises(ValueError, match="keep=9"):
-        inversion.fit(toys.linear(), key=key, starts=4, keep=9)
-    with pytest.raises(ValueError, match="nothing to find"):
-        inversion.fit(toys.linear().hold({"a": 0.0, "b": 0.0}), key=key)
-
-
 def test_holding_does_not_change_the_type_that_is_compiled():
     # 1.0, np.float64(1.0) and a held value must all be of one type, weak types included.
     problems = toys.linear(), toys.linear(a=Bounded(np.float64(-3.0), 4)), toys.linear().hold({"a": 1.0})

@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from difsim.dem import Grains, LeggedClump
+from difsim.dem import Grains
 from tests.legged import (
-    BODY,
     DAMPING,
-    FEET,
-    GEAR,
     LAW,
-    LEG,
     SMALL,
     STIFFNESS,
     STROKE,
@@ -96,26 +92,6 @@ def test_push_on_all_soles_is_springs_and_damper_in_series():
     # The dampers take the velocity half a step back: first order.
     np.testing.assert_allclose(2 * errors[1] - errors[0], 0.0, atol=1e-5)
     np.testing.assert_allclose(errors[1], 0.0, atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"seat": FEET[:2]}, r"seat of shape \(2, 3\) .*: give one point of each for each leg"),
-        ({"attachment": FEET[:2]}, r"attachment of shape \(2, 3\): give one point of each for each leg"),
-    ],
-)
-def test_what_is_refused(change, says):
-    good = {
-        "body": BODY,
-        "legs": (LEG,) * 3,
-        "seat": FEET,
-        "attachment": 0 * FEET,
-        "gear": GEAR,
-        "stiffness": STIFFNESS,
-    }
-    with pytest.raises(ValueError, match=says):
-        LeggedClump(**good | change)
 
 
 def test_the_state_of_one_body_is_none_of_a_lander():

@@ -127,21 +127,3 @@ def test_a_discrepancy_is_a_parameter_with_its_own_prior(key):
     np.testing.assert_allclose(loose.values["b"], plain.values["b"], rtol=1e-6)
     np.testing.assert_allclose(loose.sigma["b"], plain.sigma["b"], rtol=1e-6)
     np.testing.assert_allclose(loose.sigma["a"], np.hypot(plain.sigma["a"], 0.5), rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: Normal(0.0), "positive"),
-        (lambda: StudentT(-1.0), "dof"),
-        (lambda: StudentT(4.0, np.nan), "positive"),
-        (lambda: Correlated(-1.0, 1.0, T), "amplitude"),
-        (lambda: pose(Correlated(1.0, 1.0)), "give `times`"),
-        (lambda: pose(Correlated(1.0, 1.0, T[1:])), r"give `times` \[20\]"),
-        (lambda: Problem({"a": Bounded(0, 1)}, line, pose(Normal("f")).data), "the data need"),
-        (lambda: Observation([], 1.0), "empty"),
-    ],
-)
-def test_refused(make, says):
-    with pytest.raises(ValueError, match=says):
-        make()

@@ -1,12 +1,10 @@
 """Runs of particles: order of the steps, resuming, running out of room, what stops a run, derivatives."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
-from difsim import Adaptive, AtRest, FixedSteps, Forward, MaxImpacts, Unrolled, run, simulate
+from difsim import Adaptive, FixedSteps, simulate
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
 from difsim.stepping.marching import initialise
 
@@ -71,20 +69,3 @@ def test_attempt_is_third_order_and_gives_the_second_order_error():
     told = {dt: float(jnp.max(found[dt][1])) for dt in exact}
     assert 13 < error[2e-4] / error[1e-4] < 19 and 6.5 < told[2e-4] / told[1e-4] < 9.5
     assert error[2e-4] / model.reach < told[2e-4] < 1e-3
-
-
-def test_combinations_that_there_are_not_are_refused():
-    model, state = heap()
-    times = [0.0, 0.01]
-    for given, match in (
-        ({"derivative": Forward()}, "give what runs"),
-        ({"derivative": Unrolled()}, "FixedSteps with Unrolled"),
-        ({"solver": FixedSteps(10), "derivative": Unrolled(), "until": AtRest()}, "give what runs"),
-        ({"until": MaxImpacts(1)}, "does not run with MaxImpacts"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            simulate(model, state, times, **given)
-    with pytest.raises(ValueError, match=r"allocate\(model, state\)"):
-        jax.jit(lambda s: simulate(model, s, times).status)(state)
-    with pytest.raises(ValueError, match="outside of `jit`"):
-        jax.jit(lambda s: run(model, s, times).status)(state)

@@ -269,3 +269,15 @@ def test_simplify_keeps_the_body():
     np.testing.assert_allclose(coarse.centroid, FAR, atol=5e-3)
     with pytest.raises(ValueError, match="fewer than the mesh has, 5120"):
         mesh.simplify(body, 5120)
+
+
+def test_a_surface_that_crosses_itself_is_doubted():
+    """A prism over a polygon of 24 corners that goes around its middle twice."""
+    turn = 4 * np.pi * np.arange(24) / 24 + 1e-3 * np.arange(24)
+    ring = np.stack([np.cos(turn), np.sin(turn)], 1) * (1 + 0.02 * np.arange(24))[:, None]
+    vertices = np.concatenate([np.insert(ring, 2, z, axis=1) for z in (0.0, 1.0)] + [[[0, 0, 0.0], [0, 0, 1.0]]])
+    i, j = np.arange(24), (np.arange(24) + 1) % 24
+    low, high = np.full(24, 48), np.full(24, 49)
+    faces = [(i, j, j + 24), (i, j + 24, i + 24), (j, i, low), (i + 24, j + 24, high)]
+    with pytest.warns(UserWarning, match="crosses itself: 72 of 96 faces"):
+        mesh.TriMesh(vertices, np.concatenate([np.stack(face, 1) for face in faces]))

@@ -77,18 +77,3 @@ def test_derivatives_pass_by_the_list():
         return jnp.sum((y[:, None] - y[:, near.index]) ** 2)
 
     np.testing.assert_allclose(jax.jit(jax.grad(energy))(1.0), 2 * energy(1.0), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("position", "cutoff", "skin", "slack", "message"),
-    [
-        (np.zeros((4, 3)), 1.0, 0.1, 1.0, r"\[2, n\] or \[3, n\]"),
-        (np.full((2, 3), np.nan), 1.0, 0.1, 1.0, "finite"),
-        (np.zeros((2, 3)), 0.0, 0.1, 1.0, "cutoff = 0.0 > 0"),
-        (np.zeros((2, 3)), 1.0, -0.1, 1.0, "skin = -0.1 >= 0"),
-        (np.zeros((2, 3)), 1.0, 0.1, 0.5, "slack = 0.5 >= 1"),
-    ],
-)
-def test_bad_input(position, cutoff, skin, slack, message):
-    with pytest.raises(ValueError, match=message):
-        Neighbours.allocate(position, cutoff, skin, slack)

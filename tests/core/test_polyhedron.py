@@ -151,14 +151,3 @@ def test_elementary_functions():
     assert arctan2(jnp.zeros(()), jnp.zeros(())) == 0
     check_gradients(lambda d, b: log_ratio(d, b), jnp.array([0.3, 1e-3, 50.0]), jnp.array([1.0, 2.0, 0.1]))
     check_gradients(arctan2, jnp.array([0.3, -1.0, 0.5, 2.0]), jnp.array([1.0, -2.0, -0.5, 0.1]))
-
-
-def test_negative_density_is_refused():
-    with pytest.raises(ValueError, match="density"):
-        Polyhedron(mesh_of(trimesh.creation.box((2, 2, 2))), -1.0)
-
-
-def test_no_points_are_refused():
-    """Another shape too, but that is seen before by the types of this session."""
-    with pytest.raises(ValueError, match="points of shape"):
-        CUBE.evaluate(jnp.zeros((0, 3)))

@@ -2,7 +2,6 @@
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from difsim.contact import Poncelet
 from tests.helpers import check_gradients
@@ -17,8 +16,3 @@ def test_each_term_of_the_resistance_is_a_pressure():
 def test_derivatives():
     at = jnp.array(0.1), jnp.array(0.02)
     check_gradients(lambda law, z, r: jnp.stack(law.resistance(z, r)), Poncelet(100.0, 2e3, 1500.0), *at)
-
-
-def test_a_drag_alone_is_refused():
-    with pytest.raises(ValueError, match="nothing would stop a body"):
-        Poncelet(drag=1500.0)

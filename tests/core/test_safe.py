@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from difsim import safe
-from tests.helpers import check_gradients
+from tests.helpers import check_finite, check_gradients
 
 DTYPES = [jnp.float32, jnp.float64]
 TINY = 5e-9  # m/s; a norm that calls this zero loses real motion
@@ -120,3 +120,12 @@ def test_shortened(jac):
     np.testing.assert_allclose(slopes[0], 2 / 5 * (np.eye(3) - np.outer(u, u)), atol=1e-15)
     np.testing.assert_allclose(slopes[1], np.eye(3), atol=1e-15)
     assert np.isfinite(slopes[2]).all()
+
+
+@pytest.mark.parametrize("exponent", [0, 0.25, 1, 1.5, 2.5])
+def test_power_at_zero_and_beside_it(exponent):
+    x = jnp.array([-1.0, 0.0, 1e-300, 2.0])
+    np.testing.assert_allclose(safe.power(x, exponent)[:2], 0)
+    np.testing.assert_allclose(safe.power(x, exponent)[2:], x[2:] ** exponent)
+    check_finite(lambda x: safe.power(x, exponent), jnp.array([-1.0, 0.0, 2.0]))
+    check_gradients(lambda x: safe.power(x, exponent), jnp.array([-1.0, 0.3, 2.0]))

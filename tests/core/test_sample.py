@@ -1,7 +1,6 @@
 """Points on a surface: where they lie, how they are spread, and that a seed gives them again."""
 
 import numpy as np
-import pytest
 import trimesh
 
 from difsim import mesh
@@ -35,8 +34,3 @@ def test_the_seed_gives_them_again():
     first, again, other = (surface_points(BODY, 10, seed=s).points for s in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert not np.any(np.all(first == other, axis=1))
-
-
-def test_no_points_are_refused():
-    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
-        surface_points(BODY, 0, seed=1)

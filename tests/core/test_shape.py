@@ -223,18 +223,3 @@ def test_ellipsoid_deep_inside():
     depth = -np.asarray(distances(Ellipsoid(a), jnp.array(x)))
     assert np.all(depth <= nearest + 1e-12)
     assert np.all(nearest <= np.sqrt(depth**2 + 0.01**2))
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Plane((0, 0, 0), (0, 0, 0)), "direction"),
-        (lambda: Plane((0, 0), (0, 0, 1)), "point has shape"),
-        (lambda: Posed(Box((1, 1, 1)), (0, 0, 0), 2 * np.eye(3)), "orthonormal"),
-        (lambda: Posed(Box((1, 1, 1)), (0, 0, 0), -np.eye(3)), "reflection"),
-        (lambda: Union(()), "at least one solid"),
-    ],
-)
-def test_wrong_input_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

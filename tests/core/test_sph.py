@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from difsim.particles.neighbours import Neighbours
-from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
+from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
 from difsim.sph.kernel import WendlandC2
 from difsim.sph.soil import Compression, PlaneStrain
 from tests.helpers import check_gradients
@@ -134,25 +134,6 @@ def block(position, spacing=0.1):
 field = eqx.filter_jit(lambda model, state, neighbours: model.field(jnp.zeros(()), state, neighbours)[0])
 
 
-def test_a_tool_of_no_particles_is_refused():
-    """One with members beyond the last particle never moved, and nothing said so."""
-    model, _, _ = block(grid(2))
-    parts = model.material, model.kernel, model.viscosity, model.gravity, model.mass
-    n = model.mass.size
-    for members, reference, message in (
-        ([n], np.zeros((2, 1)), r"tools: members are not all particles: give integers from 0 .* \(81,\)"),
-        ([-1], np.zeros((2, 1)), "not all particles"),
-        ([3, 3], np.zeros((2, 2)), "a member twice"),
-        ([0, 1, 2], np.zeros((2, 1)), r"reference of shape \(2, 1\) and members of shape \(3,\)"),
-        ([0], np.zeros((3, 1)), "give places of its dimensions"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            tools = Tool(np.array([5, 6]), np.zeros((2, 2))), Tool(np.array(members), reference)
-            Continuum(*parts, tools=tools)
-    with pytest.raises(ValueError, match=r"gravity = .* must be finite"):
-        Continuum(*parts[:3], jnp.array([0.0, jnp.nan]), model.mass)
-
-
 @pytest.mark.parametrize("d", [2, 3])
 def test_pairs_keep_momentum_and_angular_momentum(d):
     rng = np.random.default_rng(1)
@@ -186,16 +167,3 @@ def test_the_velocity_gradient_of_a_regular_grid():
     middle = cells**2 // 2
     np.testing.assert_allclose(rate.density[middle], -2650 * 0.5, rtol=0.01)
     np.testing.assert_allclose(rate.stress[0, 1, middle], SOIL.shear * 0.4, rtol=0.01)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"friction": 19.8}, "is it in degrees"),
-        ({"dilatancy": 0.5}, "dilatancy = 0.5"),
-    ],
-)
-def test_bad_soil(arguments, message):
-    good = {"young": 1e6, "poisson": 0.3, "friction": 0.4}
-    with pytest.raises(ValueError, match=message):
-        DruckerPrager(**(good | arguments))

@@ -110,19 +110,3 @@ def test_one_trace_for_all_values_and_places():
     b = eqx.tree_at(lambda s: (s.coefficients, s.origin), a, (2 * a.coefficients, a.origin + 1))
     x = inner_points(a, 2)
     assert count_traces(lambda spline, x: spline(x), (a, x[0]), (b, x[1])) == 1
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: GridSpline(ORIGIN, SPACING, np.zeros(SHAPE), 4), "degree = 4"),
-        (lambda: GridSpline(ORIGIN, -0.1, np.zeros(SHAPE), 3), "spacing = -0.1"),
-        (lambda: GridSpline(ORIGIN, 0.1, np.zeros((3, 9, 9)), 3), "at least 4"),
-        (lambda: interpolate(np.zeros((3, 9, 9)), ORIGIN, 0.1, 3), "needs 4"),
-        (lambda: interpolate(np.full((5, 9, 9), np.nan), ORIGIN, 0.1, 3), "not finite"),
-        (lambda: design(np.zeros((2, 3)), (1, 1, 1), 0.1, SHAPE, 3), "outside the domain"),
-    ],
-)
-def test_wrong_input_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -62,22 +62,6 @@ def test_points_lie_on_the_tabulated_surface_of_a_concave_stone():
     assert np.linalg.norm(ends[..., :2].mean(axis=1) - corner[:2], axis=1).min() > 0.05
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"mass": -1.0}, "mass"),
-        ({"count": -1}, "count"),
-        ({"inertia": np.diag([1.0, 1.0, 3.0])}, "largest"),
-        ({"spacing": 0.0}, "spacing"),
-        ({"spacing": 5.0}, "above a tenth of the longest side"),
-        ({"inertia": np.ones(3)}, r"inertia has shape \(3,\): give \[3, 3\]"),
-    ],
-)
-def test_what_no_stone_has_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        Stone.from_mesh(**({"mesh": box_mesh(), "mass": 1.0} | change))
-
-
 def test_a_file_is_no_mesh():
     # Below the type check of this session, which a user does not have.
     with pytest.raises(ValueError, match=r"difsim\.mesh\.load"):

@@ -253,14 +253,3 @@ def test_the_rate_law_follows_the_incremental_one(law):
     assert np.abs(theirs).max() > 20
     np.testing.assert_allclose(ours, theirs, atol=0.12 * np.abs(theirs).max())
     assert np.sqrt(np.mean((ours - theirs) ** 2)) < 0.05 * np.abs(theirs).max()
-
-
-def test_wrong_outlines_are_refused():
-    with pytest.raises(ValueError, match="no points"):
-        Vertices(np.zeros((0, 3)))
-    with pytest.raises(ValueError, match=r"shape \(4, 2\): give \[N, 3\]"):
-        Vertices(np.zeros((4, 2)))
-    with pytest.raises(ValueError, match="finite"):
-        Vertices(np.full((4, 3), np.nan))
-    with pytest.raises(ValueError, match="radius"):
-        Ball(0.0)

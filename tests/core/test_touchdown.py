@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from difsim import Status, simulate
-from difsim.dynamics import Touchdown
 from tests.helpers import approx
 from tests.philae import CENTRAL, HALF, MAXWELL, ON_TOP, P0, TOP, build, integrands
 from tests.ways import forward
@@ -92,20 +91,3 @@ def test_the_guard_sees_what_is_next():
         assert near.gap == approx(0.04 + clearance - height - (0.02 if height == 0 else 0.0), abs=1e-9)
         assert near.speed >= 0.95
         assert np.abs(force).max() < 1e-4
-
-
-def test_wrong_touchdowns_are_refused():
-    model, _ = build(P0)
-    parts = model.lander, model.regolith, model.boulder, model.gravity
-    for scenario in (-0.1, 1.1, float("nan")):
-        with pytest.raises(ValueError, match="scenario"):
-            Touchdown(*parts, scenario)
-    for leg, message in ((3, "leg = 3 must be one of"), (-1, "leg: -1 must be 0 or more")):
-        with pytest.raises(ValueError, match=message):
-            Touchdown(*parts, 0.0, leg=leg)
-    with pytest.raises(ValueError, match="smoothing"):
-        Touchdown(*parts, 0.0, smoothing=0.0)
-    for height in (0.0, -0.2):
-        low = eqx.tree_at(lambda b: b.edge_point, model.boulder, model.boulder.edge_point.at[2].set(height))
-        with pytest.raises(ValueError, match=f"z = {height} m: it must be above the ground"):
-            Touchdown(model.lander, model.regolith, low, model.gravity, 0.0)

@@ -1,43 +1,17 @@
 """An unknown, an observable and a landing gear are each added by one row; a lander may lack legs and boulder."""
 
-import re
-
-import jax
 import jax.numpy as jnp
 import pytest
 
 from difsim import Status
 from difsim.body.lander import UndampedGear
 from experiments.agilkia.baseline import OPTIMUM
-from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.scenario import Experiment, problem
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Copies of Philae's two files, edited: tables left out, and texts replaced."""
-
-    def write(without=(), lander=(), observations=()):
-        text = (DATA / "philae.toml").read_text()
-        for table in without:
-            text = re.sub(rf"^\[{table}\].*\n(?:(?!\[\w+\]).*\n)*", "", text, flags=re.M)
-        for old, new in lander:
-            text, count = re.subn(old, new, text, flags=re.M)
-            assert count, old
-        seen = (DATA / "philae_published.toml").read_text()
-        for old, new in observations:
-            seen, count = re.subn(old, new, seen, flags=re.M)
-            assert count, old
-        (tmp_path / "lander.toml").write_text(text)
-        (tmp_path / "seen.toml").write_text(seen)
-        return tmp_path / "lander.toml", tmp_path / "seen.toml"
-
-    return write
-
-
-@jax.jit
-def observe(known: Experiment, p: dict):
-    return known(p)
+from experiments.agilkia.files import read_lander, read_observations
+from experiments.agilkia.scenario import problem
+from tests.more.test_agilkia_catalogue import (
+    observe,
+    write,  # noqa: F401  # of fixtures
+)
 
 
 def test_a_touchdown_without_a_boulder(write):

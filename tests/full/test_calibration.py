@@ -2,22 +2,16 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from experiments.foot import calibrate, calibration, footpads
-from experiments.foot.calibration import Calibration, read
+from experiments.foot.calibration import read
 from experiments.foot.run import FootStudy
-from experiments.foot.soils import THICKNESSES, design, ground_of
+from experiments.foot.soils import THICKNESSES, ground_of
 from experiments.foot.throws import law_fall
-
-SOILS = design(33, 0)
-
-
-@pytest.fixture(scope="module")
-def table_calibration() -> Calibration:
-    points = np.array(SOILS)
-    return Calibration(0.2, 5.0, 0.3, points.min(axis=0), points.max(axis=0))
+from tests.more.test_calibration import (
+    table_calibration,  # noqa: F401  # of fixtures
+)
 
 
 @pytest.fixture

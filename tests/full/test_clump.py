@@ -1,50 +1,20 @@
 """Rigid bodies of sub-spheres: a free top, what a collision keeps, one sub-sphere as a grain, weight, derivatives."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from difsim import FixedSteps, simulate
-from difsim.body import RigidBody, RigidState
-from difsim.dem import Clump, Grains, GrainWall, HertzMindlin
+from difsim.body import RigidBody
+from difsim.dem import Clump, Grains, GrainWall
 from difsim.rotation import Rotation
 from difsim.shape import Plane
 from difsim.stepping.marching import initialise
-
-R, RHO = 5e-3, 2500.0
-
-MASS = 4 / 3 * np.pi * RHO * R**3
-
-LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
+from tests.core.test_clump import CLUMP, MASS, RHO, TURNED, R, flying
+from tests.more.test_clump import LAW, energy, take_steps
 
 FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-# Three sub-spheres that overlap, of an asymmetric body.
-CLUMP = Clump(
-    RigidBody(5 * MASS, 5 * MASS * R**2 * np.array([[1.0, 0.1, 0.0], [0.1, 1.5, 0.2], [0.0, 0.2, 2.0]])),
-    R * np.array([[-1.0, 0.0, 0.2], [0.3, 0.2, 0.0], [1.1, -0.3, 0.1]]),
-    R * np.array([1.0, 1.2, 0.8]),
-)
-
-TURNED = (0.8, 0.0, 0.48, 0.36)
-
-
-def flying(x, v, attitude=(1.0, 0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)):
-    return RigidState(*(np.array(a, float) for a in (x, v, attitude, spin)))
-
-
-DT = 4e-6
-
-energy = eqx.filter_jit(lambda model, state: model.energy(0.0, state))
-
-
-@eqx.filter_jit
-def take_steps(model, progress, steps):
-    """After some steps with the list of the first."""
-    near, dt = progress.neighbours, jnp.asarray(DT)
-    return jax.lax.fori_loop(0, steps, lambda _, m: model.step(m, near, dt), progress.motion).state
 
 
 def test_one_sub_sphere_is_a_grain():
@@ -92,11 +62,6 @@ def test_sub_spheres_carry_a_body_together():
         np.testing.assert_allclose(load.force, 0, atol=1e-12 * 10 * MASS * 9.81)
         np.testing.assert_allclose(load.torque, 0, atol=1e-12 * 10 * MASS * 9.81 * R)
         assert float(energy(model, state)["elastic"]) == pytest.approx(4 * 8 / 15 * 0.75 * k * depth**2.5)
-
-
-def make_state(**changes):
-    good = {"x": (0.0, 0.0, 1.0), "v": (0.0, 0.0, 0.0)}
-    return (flying(**good | changes),)
 
 
 def test_a_fence_is_felt_by_grains_alone():

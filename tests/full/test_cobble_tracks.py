@@ -1,22 +1,15 @@
 """A user's tracks: what is read, what is refused and on which line, and what comes out of the example."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 
 from experiments.cobbles import estimation
 from experiments.cobbles.run import Cobbles
 from experiments.harness import write
-
-EXAMPLE = Path(__file__).parents[2] / "data" / "cobbles"
+from tests.more.test_cobble_tracks import EXAMPLE, MESHES, TRUE
 
 README = EXAMPLE.parents[1] / "experiments" / "cobbles" / "README.md"
-
-MESHES = [EXAMPLE / "stone.obj"] * 2
-
-# Positions and velocities behind the example at the starts of the arcs.
-TRUE = {("a", 0): [-0.153, 0.08, 0.0, 0.13, -0.2251666, 0.0], ("b", 0): [0.153, 0.08, 0.0, -0.13, -0.2251666, 0.0]}
 
 
 def test_the_example_gives_its_truth(tmp_path):

@@ -7,26 +7,12 @@ import numpy as np
 import pytest
 
 from experiments.cobbles import design
-from experiments.cobbles.cameras import scenario
-from experiments.cobbles.design import descend, paper_design
-from experiments.cobbles.design_model import Place, slopes
-from experiments.cobbles.through import setup
-from tests.collision_toy import RADIUS, ball, motion_sensitivity, theta
+from experiments.cobbles.design import descend
+from experiments.cobbles.design_model import slopes
+from tests.collision_toy import motion_sensitivity, theta
+from tests.more.test_cobbles_design import DIRECTIONS, place, start  # noqa: F401  # of fixtures
 
 TIMES = jnp.linspace(0.0, 1.6, 9)
-
-DIRECTIONS = np.array([[0.6, 0.0, 0.8], [0.0, 0.6, 0.8], [-0.5, -0.6, 0.6], [-0.7, 0.5, 0.1]])
-
-
-@pytest.fixture(scope="module")
-def start():
-    return paper_design(3, DIRECTIONS)[0]
-
-
-@pytest.fixture(scope="module")
-def place():
-    walls = paper_design(3, DIRECTIONS)[1]
-    return Place(setup(ball(), scenario(3), np.tile(RADIUS * DIRECTIONS, (2, 1, 1))), walls, 1.0)
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,11 @@ from experiments.cobbles.cameras import scenario
 from experiments.cobbles.nominal import release
 from experiments.cobbles.stones import cobble, stone
 from experiments.cobbles.through import TIMES, images, information, inverse, sensitivity, setup
-from tests.collision_toy import RADIUS, ball, fly, motion_sensitivity, theta
-
-MARKERS = RADIUS * np.array([[[0.6, 0.0, 0.8], [0.0, 0.6, 0.8]], [[-0.6, 0.0, 0.8], [0.0, -0.6, 0.8]]])
-
-
-@pytest.fixture(scope="module")
-def rig():
-    return scenario(3)
+from tests.collision_toy import ball, fly, motion_sensitivity, theta
+from tests.more.test_cobbles_impact import (
+    MARKERS,
+    rig,  # noqa: F401  # of fixtures
+)
 
 
 def test_the_derivatives_are_those_of_the_pixels_and_priors(rig):

@@ -6,37 +6,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Adaptive, AtContact, Forward, MaxImpacts, Reverse, Status, simulate, units
+from difsim import Adaptive, AtContact, Forward, MaxImpacts, Reverse, Status, simulate
 from difsim.dynamics import Bouncer, Flight, FlightState, InertialFlight, PointState, TimeReversed
-from difsim.gravity import Mascons, PointMass, Uniform, lobes_67p
+from difsim.gravity import PointMass, Uniform, lobes_67p
 from difsim.shape import Ellipsoid, Plane, Posed, Sphere, Union
+from tests.core.test_flight import COMET, GM, HOURS, SEPARATION, SPIN, STILL, SURFACE, ball, kepler, last
 from tests.helpers import approx
 from tests.ways import landing
 
-GM, SPIN = units.GM_67P, (0.0, 0.0, units.SPIN_67P)
-
-STILL = (0.0, 0.0, 0.0)
-
-HOURS = 25143.98  # s, from Philae's separation to its first touchdown
-
 TOUCHDOWN = FlightState((2114.5, -955.2, 494.9), (-0.8353, 0.4987, -0.2715))
-
-SEPARATION = FlightState((-19353.3, 9909.9, 5290.6), (2.02237, 2.35055, -0.17728))
-
-# Two unequal lobes that compile fast, and a surface about each.
-LOBES = Mascons((0.69 * GM, 0.31 * GM), ((-620.0, 128.0, -58.0), (1442.0, -382.0, 143.0)))
-
-SURFACE = Union((Sphere((-620.0, 128.0, -58.0), 1600.0), Sphere((1442.0, -382.0, 143.0), 1000.0)))
-
-COMET = Flight(LOBES, SPIN, SURFACE)
-
-
-def ball(radius, mass=GM, **options) -> Flight:
-    return Flight(PointMass(mass, STILL), STILL, Sphere(STILL, radius), **options)
-
-
-def last(solution):
-    return jax.tree.map(lambda x: x[-1], solution.states)
 
 
 def test_seven_hours_forward_and_backward():
@@ -114,14 +92,6 @@ def test_the_origin_of_the_frame_changes_nothing():
     near, away = hop(0 * far), hop(far)
     assert near.stats.steps == away.stats.steps
     np.testing.assert_allclose(away.last.position - far, near.last.position, atol=1e-10)
-
-
-def kepler(a, e, E, mass=GM):
-    """Place, velocity and time since periapsis at the eccentric anomaly E, orbit in the xy plane."""
-    n, b = jnp.sqrt(mass / a**3), jnp.sqrt(1 - e**2)
-    rate = n / (1 - e * jnp.cos(E))
-    place = a * jnp.stack([jnp.cos(E) - e, b * jnp.sin(E), 0 * E])
-    return place, a * rate * jnp.stack([-jnp.sin(E), b * jnp.cos(E), 0 * E]), (E - e * jnp.sin(E)) / n
 
 
 def kepler_landing(r0, v0, mass, R):

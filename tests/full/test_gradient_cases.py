@@ -4,19 +4,7 @@ import pytest
 
 from experiments.benchmark import gradients
 from experiments.benchmark.gradients import error, reference
-
-WORKS = {work.name: work for work in gradients.suite()}
-
-
-def check_convergence(work, errors):
-    """Errors at the default and the strict tolerance, and a tenfold fall between them (or to 1e-9); the solution at
-    the default."""
-    exact = reference(work)
-    loose, solution = error(work, gradients.forward(1e-8), exact)
-    strict, _ = error(work, gradients.forward(1e-10), exact)
-    assert loose < errors[0] and strict < errors[1] and strict < max(0.1 * loose, 1e-9), (loose, strict)
-    assert solution.ok and not solution.validity.is_past
-    return solution
+from tests.more.test_gradient_cases import WORKS, check_convergence
 
 
 @pytest.mark.parametrize("bounces", [2, 3, 4, 6, 8, 10])

@@ -6,26 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import Courant, simulate
-from difsim.body import RigidBody, RigidState
-from difsim.dem import Clump, Grains, HertzMindlin
-from difsim.shape import Plane
-
-R, RHO = 5e-3, 2500.0
-
-MASS = 4 / 3 * np.pi * RHO * R**3
-
-SOIL = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-BALL = Clump(RigidBody(MASS, 0.4 * MASS * R**2 * np.eye(3)), np.zeros((1, 3)), np.array([R]))
-
-SPEED = 0.3
+from difsim.body import RigidState
+from difsim.dem import Grains
+from tests.core.test_grain_materials import BALL, FLOOR, RHO, SOIL, R
+from tests.more.test_grain_materials import SPEED, VELOCITIES
 
 # One grain on its way to the floor, aslant; two that meet; and one that a clump runs into.
 PLACES = R * np.array([[0.0, 40.0, 42.02, 80.0], [0.0, 0, 0, 0], [1.02, 50, 50, 50]])
-
-VELOCITIES = np.array([[0.6, SPEED, 0.0, 0.0], [0.0, 0, 0, 0], [-SPEED, 0, 0, 0]])
 
 RUNNING = RigidState((77.98 * R, 0.0, 50 * R), (SPEED, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 

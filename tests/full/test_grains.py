@@ -4,39 +4,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from difsim import Courant, FixedSteps, allocate, run, simulate
 from difsim.contact import ConstantCohesion, RollingTorque
-from difsim.dem import Grains, HertzMindlin
+from difsim.dem import Grains
 from difsim.shape import Plane
+from tests.core.test_grains import FLOOR, HERTZ, RHO, G, R, equal, moving_state
 from tests.helpers import to_single
-
-R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25
-
-MASS = 4 / 3 * np.pi * RHO * R**3
-
-HERTZ = HertzMindlin(E, NU, restitution=0.6, friction=0.5)
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-G = 9.81
-
-
-def moving_state(model, position, velocity, spin=None):
-    state = model.at_rest(jnp.asarray(position, float))
-    spin = jnp.zeros_like(state.spin) if spin is None else jnp.asarray(spin, float)
-    return eqx.tree_at(lambda s: (s.velocity, s.spin), state, (jnp.asarray(velocity, float), spin))
-
-
-def law(**changes):
-    given = {"modulus": E, "poisson": NU, "restitution": 0.6, "friction": 0.5}
-    return HertzMindlin(**given | changes)
-
-
-def equal(of, gravity=(0.0, 0.0, -G)):
-    """Three equal spheres on a floor."""
-    return Grains(of, np.full(3, R), RHO, gravity, (FLOOR,))
+from tests.more.test_grains import (
+    MASS,
+    falling_grains,  # noqa: F401  # of fixtures
+    law,
+)
 
 
 def test_steps_are_of_second_order_for_elastic_grains():
@@ -122,14 +101,6 @@ def test_memory_outlives_its_list():
     once, often = (simulate(model, state, [0.0, 4e-4], solver=FixedSteps(200, neighbours=x)) for x in lists)
     assert (np.abs(once.states.spin[-1]).max(axis=0) > 0.1).all()
     np.testing.assert_allclose(often.states.spin[-1], once.states.spin[-1], rtol=1e-12)
-
-
-@pytest.fixture(scope="module")
-def falling_grains():
-    """`equal` spheres of which two touch, one of them the floor, and one is apart and falls."""
-    model = equal(HERTZ)
-    x = R * np.array([[0.0, 2.01, 4], [0.0, 0.1, 0], [0.99, 1.0, 1.4]])
-    return model, moving_state(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
 
 
 def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():

@@ -7,37 +7,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import trimesh
 
-from difsim.gravity import Ellipsoid, Gridded, Polyhedron, error_map
+from difsim.gravity import Gridded, Polyhedron, error_map
 from difsim.gravity.sampling import field_at, sample_above_surface
-from difsim.mesh import TriMesh, load, surface_points
+from difsim.mesh import load, surface_points
 from difsim.units import G
-from tests.catalogue import rotation
 from tests.helpers import check_finite, check_gradients
-
-SEMI_AXES, CENTRE, AXES = np.array([1.0, 0.8, 0.6]), np.array([0.3, -0.2, 0.1]), rotation(6)
-
-BODY = Ellipsoid(CENTRE, AXES, SEMI_AXES, 1 / G)
-
-SPACING = 1 / 12
-
-
-def mesh(subdivisions=3):
-    """The ellipsoid by triangles, circumscribed: all places on it are outside the body."""
-    ball = trimesh.creation.icosphere(subdivisions=subdivisions)
-    vertices = np.asarray(ball.vertices) / np.linalg.norm(ball.triangles_center, axis=1).min()
-    return TriMesh(vertices * SEMI_AXES @ AXES + CENTRE, np.asarray(ball.faces))
+from tests.more.test_gridded import AXES, BODY, CENTRE, SEMI_AXES, SPACING, directions, mesh
 
 
 @pytest.fixture(scope="module")
 def fast():
     return Gridded.fit(BODY, mesh(), SPACING)
-
-
-def directions(n, seed=3):
-    d = np.random.default_rng(seed).normal(size=(n, 3))
-    return d / np.linalg.norm(d, axis=1)[:, None]
 
 
 def ellipsoid_points(n):

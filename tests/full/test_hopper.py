@@ -19,13 +19,13 @@ from difsim.dynamics import Hopper
 from difsim.gravity import Uniform
 from difsim.mesh import TriMesh
 from difsim.shape import Box, GridSDF, Posed
+from tests.core.test_hopper import G, elastic_depth
 from tests.helpers import check_gradients
 from tests.hoppers import (
     CUBE,
     EDGE,
     FLOOR,
     MASS,
-    STIFFNESS,
     cube,
     follow,
     friction_law,
@@ -33,18 +33,6 @@ from tests.hoppers import (
     state,
     with_surface,
 )
-
-G = 9.81
-
-
-def exponent(name):
-    return float(name.split()[1]) if name.startswith("power") else 1.0 if name.startswith("linear") else 1.5
-
-
-def elastic_depth(name, speed):
-    """The depth at which a law without damping stops the ball."""
-    p = exponent(name)
-    return ((p + 1) * MASS * speed**2 / (2 * STIFFNESS)) ** (1 / (p + 1))
 
 
 def test_plane_table_and_mesh_give_the_same_rebound():

@@ -1,24 +1,10 @@
 """A ball that slides, rolls and spins under its weight, and a block on four corners, against closed forms."""
 
-import numpy as np
 import pytest
 
 from tests.helpers import approx
-from tests.hoppers import EDGE, MASS, cube, follow, friction_law, normal, state, static_depth
-
-G = 9.81
-
-
-def block(friction, tangent=0.0, law="effective point", sticking=None, pull_off=0.0):
-    theta = np.arctan(tangent)
-    gravity = G * np.array([np.sin(theta), 0.0, -np.cos(theta)])
-    model = cube(
-        normal("linear clipped", 0.3, 1e-5, MASS / 4),
-        friction_law(law, friction, 1e-3, sticking=sticking),
-        gravity=gravity,
-        pull_off=pull_off,
-    )
-    return model, EDGE / 2 - static_depth(MASS * G * np.cos(theta) + 4 * pull_off, 4)
+from tests.hoppers import follow, state
+from tests.more.test_hopper_rolling import G, block
 
 
 @pytest.mark.parametrize("law", ["each point", "effective point"])

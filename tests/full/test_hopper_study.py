@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import trimesh
 import xarray as xr
 
-from difsim import Status, mesh
+from difsim import Status
 from difsim.gravity import Uniform
 from difsim.shape.window import Window
 from experiments.harness import write
@@ -15,11 +14,7 @@ from experiments.hopper.run import Hopper
 from experiments.records import provenance
 from experiments.variables import find_undescribed
 from inversion import sweep
-
-
-def block(edges) -> mesh.TriMesh:
-    shape = trimesh.creation.box(edges)
-    return mesh.TriMesh(np.array(shape.vertices), np.array(shape.faces))
+from tests.more.test_hopper_study import block
 
 
 def test_quick_cube_writes_what_the_paper_shows(tmp_path):

@@ -1,32 +1,11 @@
 """Impulses at one point: closed forms of balls, energy in any impact, slip that reverses, what holds a point."""
 
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from difsim.contact import Newton, Stronge
+from tests.core.test_impact import BALL, ROD, UP
 from tests.helpers import check_gradients
-
-UP = np.array([0.0, 0.0, 1.0])
-
-
-def response(mass, inertia, arm):
-    """1/m - [r]×I⁻¹[r]×."""
-    x, y, z = arm
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) / mass - cross @ np.linalg.solve(inertia, cross)
-
-
-BALL = response(2.0, 0.4 * 2.0 * 0.1**2 * np.eye(3), [0, 0, -0.1])  # 1/m along n, 7/2 of it across
-
-
-def rod(angle):
-    """A thin rod of 1 kg and 1 m that leans in the x-z plane and touches with its lower end."""
-    axis = np.array([np.cos(angle), 0, np.sin(angle)])
-    return response(1.0, (np.eye(3) - 0.999 * np.outer(axis, axis)) / 12, -0.5 * axis)
-
-
-ROD = rod(np.radians(60))
 
 SLIDES, STICKS = (BALL, [4.0, 0.5, -2.0], 0.3), (BALL, [1.0, 0.5, -2.0], 0.3)
 

@@ -4,14 +4,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from difsim import FixedSteps, simulate
-from difsim.body import Flywheel, Lander, RigidBody
-from difsim.dem import Grains, LeggedClump
-from difsim.mesh import box
+from difsim.dem import Grains
 from difsim.stepping.marching import initialise
-from tests.legged import DAMPING, FEET, GEAR, HIPS, LAW, SMALL, STIFFNESS, moving, push_pebbles, ring_and_turn
+from tests.legged import DAMPING, FEET, LAW, SMALL, STIFFNESS, moving, push_pebbles, ring_and_turn
+from tests.more.test_legged import lander, philae  # noqa: F401  # of fixtures
 
 
 def test_derivatives_by_spring_and_damper():
@@ -30,17 +28,6 @@ def test_derivatives_by_spring_and_damper():
         np.testing.assert_allclose(
             exact[:, i], (speeds(at + by) - speeds(at - by)) / (2 * change), rtol=2e-4, atol=1e-9
         )
-
-
-@pytest.fixture(scope="module")
-def lander():
-    body = RigidBody(96.3, np.diag([21.6, 21.6, 31.7]))
-    return Lander(body, FEET, HIPS, 0.1, STIFFNESS, GEAR, Flywheel(5.17, 1900.0))
-
-
-@pytest.fixture(scope="module")
-def philae(lander):
-    return LeggedClump.from_lander(lander, box((1.0, 1.0, 0.8)), 1.0, 0.04, 0.4)
 
 
 def test_soles_give_by_the_leg_springs_and_close_by_the_damper(philae):

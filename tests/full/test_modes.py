@@ -1,52 +1,11 @@
 """Derivatives in a mode that a run has are right, of second order too; those that it has not are refused by name."""
 
-from functools import cache
-
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from difsim import Courant, FixedSteps, MaxImpacts, Unrolled, allocate, simulate
-from difsim.dem import Grains, HertzMindlin
-from difsim.dynamics import Bouncer, PointState
-from difsim.gravity import Uniform
-from difsim.shape import Plane
+from difsim import FixedSteps, Unrolled
 from tests.helpers import approx
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-G, E, END = 2.0, 0.6, 1.6  # m/s², 1, s
-
-ONE = jnp.array(1.0)
-
-
-def height_after_a_bounce(release, **way):
-    model, times = Bouncer(Uniform((0.0, 0.0, -G)), FLOOR, E), jnp.array([0.0, END])
-    start = PointState(jnp.stack([0.0, 0.0, release]))
-    return simulate(model, start, times, until=MaxImpacts(2), throw=False, **way).last.position[2]
-
-
-def grains(friction):
-    law = HertzMindlin(1e6, 0.25, 0.5, friction)
-    return Grains(law, np.array([0.01, 0.02]), density=2500.0, gravity=(3.0, 0.0, -9.81), walls=(FLOOR,))
-
-
-@cache
-def start():
-    """Two grains on the floor, and their list of neighbours."""
-    model = grains(0.3)
-    state = model.at_rest(jnp.array([[0.0, 0.05], [0.0, 0.0], [0.01, 0.02]]))
-    return state, allocate(model, state, slack=3.0)
-
-
-def slide(friction, scale=1.0, solver=None, **way):
-    """m, how far two grains on a floor slide in a gravity that leans, within 10 ms."""
-    model = eqx.tree_at(lambda g: g.gravity, grains(friction), scale * jnp.array([3.0, 0.0, -9.81]))
-    state, near = start()
-    solver = eqx.tree_at(lambda s: s.neighbours, solver or Courant(), near, is_leaf=lambda x: x is None)
-    end = simulate(model, state, jnp.array([0.0, 0.01]), solver=solver, throw=False, **way).last
-    return jnp.sum(end.position[0])
+from tests.more.test_modes import END, ONE, E, G, height_after_a_bounce, slide
 
 
 def test_second_derivative_through_an_impact_closed_form():

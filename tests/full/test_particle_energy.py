@@ -5,26 +5,10 @@ from functools import partial
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from difsim import FixedSteps, Unrolled, allocate, simulate
-from difsim.dem import Grains, HertzMindlin
-from difsim.dem.losses import ContactLosses
-
-R, RHO, G = 5e-3, 2500.0, 9.81
-
-
-def hertz(**changes):
-    return HertzMindlin(**{"modulus": 1e7, "poisson": 0.25, "restitution": 0.6, "friction": 0.5} | changes)
-
-
-def oblique(**changes):
-    """Two spheres that meet off their centres, with spin."""
-    model = Grains(hertz(**changes), np.full(2, R), RHO, losses=ContactLosses())
-    state = model.at_rest(jnp.array([[0.0, 2.0 * R], [0.0, 0.2 * R], [0.0, 0.0]]))
-    given = jnp.array([[0.3, 0], [0, 0], [0, 0]]), jnp.array([[0.0, 0], [10, 0], [30, 0]])
-    return model, eqx.tree_at(lambda s: (s.velocity, s.spin), state, given)
+from tests.more.test_particle_energy import oblique
 
 
 def test_account_of_losses_changes_no_motion_and_no_derivative():

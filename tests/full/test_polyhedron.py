@@ -7,16 +7,10 @@ import numpy as np
 import trimesh
 
 from difsim.gravity import Polyhedron
-from difsim.mesh import TriMesh
 from difsim.units import G
+from tests.core.test_polyhedron import mesh_of
 from tests.helpers import check_gradients
-
-
-def mesh_of(body: trimesh.Trimesh) -> TriMesh:
-    return TriMesh(np.asarray(body.vertices), np.asarray(body.faces))
-
-
-CUBE = Polyhedron(mesh_of(trimesh.creation.box((2, 2, 2))), 1 / G)  # G ρ = 1
+from tests.more.test_polyhedron import _shapes
 
 
 def test_derivatives_by_vertices_and_density():
@@ -26,17 +20,6 @@ def test_derivatives_by_vertices_and_density():
         [[0.1, 0.2, 0.1], [1.5, -1.0, 0.4], [0.34, 0.34, 0.34], [0.51, 0.0, 0.51], [0.0, 1.02, 0.0]]
     )
     check_gradients(lambda body: body.evaluate(points), body, unit=0.1, rtol=1e-6)
-
-
-def _shapes(vertices: int, faces: int) -> Polyhedron:
-    """A polyhedron without numbers, to compile for."""
-
-    def shape(leaf, rows):
-        return jax.ShapeDtypeStruct((rows, *leaf.shape[1:]), leaf.dtype)
-
-    arrays = CUBE.vertices, CUBE.faces, CUBE.edges
-    sized = [shape(a, n) for a, n in zip(arrays, (vertices, faces, faces * 3 // 2), strict=True)]
-    return eqx.tree_at(lambda b: (b.vertices, b.faces, b.edges), CUBE, sized)
 
 
 def test_reverse_mode_is_bounded_in_memory():

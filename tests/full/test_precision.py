@@ -20,24 +20,12 @@ from difsim.contact import (
 )
 from difsim.dynamics import Bouncer, Hopper, PointState
 from difsim.gravity import Uniform
-from difsim.shape import Plane
-from difsim.stepping import precision
 from inversion import Bounded, Observation, Observations, Problem, fit
 from tests.helpers import approx
-
-
-def floor():
-    """Made where it is used, in the session's precision."""
-    return Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-
-@pytest.fixture
-def single_session():
-    """float32, as without `difsim.configure()`, and a process that has not warned yet."""
-    precision._warn_once.cache_clear()
-    with jax.enable_x64(False):
-        yield
-    precision._warn_once.cache_clear()
+from tests.more.test_precision import (
+    floor,
+    single_session,  # noqa: F401  # of fixtures
+)
 
 
 def bounce(p):

@@ -8,21 +8,9 @@ import pytest
 
 import difsim
 from difsim import FixedSteps, allocate
-from difsim.dem import Grains, HertzMindlin
-from difsim.shape import Plane
+from difsim.dem import Grains
 from tests.helpers import to_single
-
-LAW = HertzMindlin(1e6, 0.25, restitution=0.5, friction=0.5)
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-TWO = Grains(LAW, np.full(2, 0.01), 1000.0, (0.0, 0.0, -9.81), (FLOOR,))
-
-HIGH = TWO.at_rest(jnp.array([[0.0, 0.1], [0.0, 0.0], [0.02, 0.03]]))
-
-TIMES = [0.0, 0.001, 0.002]
-
-TEN = FixedSteps(10)
+from tests.more.test_resuming import HIGH, LAW, TEN, TIMES, TWO
 
 
 def test_a_run_whose_list_got_more_room_resumes_to_the_same_bits(tmp_path):

@@ -15,12 +15,7 @@ import pytest
 
 import difsim
 import inversion
-
-ROOT = Path(__file__).parents[2]
-
-DOCS = ROOT / "docs"
-
-TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
+from tests.more.test_site import DOCS, ROOT, TUTORIALS
 
 SHOWN = [
     DOCS / "index.md",

@@ -10,21 +10,10 @@ from difsim.dynamics import Bouncer, PointState
 from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
 from difsim.shape import Plane
+from tests.core.test_sliding import slope_axes
 from tests.helpers import approx
+from tests.more.test_sliding import EAST, FLOOR
 from tests.ways import impacts
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-EAST = jnp.array([0.0, 1.0, 0.0])
-
-
-def slope_axes(tilt):
-    """Normal of a slope of `tilt` rad that falls along x, and the direction down it."""
-    zero = 0.0 * tilt
-    return (
-        jnp.stack([jnp.sin(tilt), zero, jnp.cos(tilt)]),
-        jnp.stack([jnp.cos(tilt), zero, -jnp.sin(tilt)]),
-    )
 
 
 def slide(p, time, derivative=None, max_steps=1_000_000):

@@ -4,45 +4,11 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, simulate
-from difsim.sph import Continuum, CubicSpline, Murnaghan, Tool, Viscosity
+from difsim.sph import Tool
 from difsim.sph.corrections import GradientCorrection
 from difsim.sph.tools import Sliding
-from difsim.stepping.marching import Progress
-
-SPACING = 0.01
-
-ELASTIC = Murnaghan(1e6, 0.3, 2000.0)
-
-
-def lattice(x, y):
-    """Cell centres [2, n] m from the first to before the last of `x` and of `y`, in spacings."""
-    return (np.stack(np.meshgrid(np.arange(*x), np.arange(*y), indexing="ij")).reshape(2, -1) + 0.5) * SPACING
-
-
-def assemble(solid, walls, gravity=0.0, alpha=0.3, **rest):
-    """A model of a solid, which comes first, and walls, each with a normal or without, and its state at rest."""
-    position = np.concatenate([solid] + [w for w, _ in walls], axis=1)
-    ends = np.cumsum([solid.shape[1]] + [w.shape[1] for w, _ in walls])
-    tools = []
-    for (wall, normal), first, last in zip(walls, ends[:-1], ends[1:], strict=True):
-        across = None if normal is None else np.tile(np.array(normal, float)[:, None], wall.shape[1])
-        tools.append(Tool(np.arange(first, last), wall, normal=across))
-    model = Continuum(
-        ELASTIC,
-        CubicSpline(2.5 * SPACING),
-        Viscosity(alpha, 0.0, ELASTIC.sound),
-        np.array([0.0, -gravity]),
-        np.full(position.shape[1], float(ELASTIC.density) * SPACING**2),
-        tuple(tools),
-        **rest,
-    )
-    return model, model.at_rest(jnp.asarray(position))
-
-
-def run_until(model, state, time, dt) -> Progress:
-    """The run from `state` at 0 s until `time` s in steps of `dt` s."""
-    return simulate(model, state, [0.0, time], solver=FixedSteps(round(time / dt))).progress
+from tests.core.test_sph_elements import ELASTIC, SPACING, assemble, lattice
+from tests.more.test_sph_elements import run_until
 
 
 def test_a_block_slides_without_drag_along_a_slippery_plane():

@@ -1,29 +1,15 @@
 """A Philae-like touchdown: its energies and momenta, and every output's derivative by every unknown."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from difsim import Adaptive, simulate
+from tests.core.test_touchdown import TIMES, run
 from tests.helpers import to_single
-from tests.philae import CENTRAL, P0, build, integrands, observe
+from tests.more.test_touchdown import default  # noqa: F401  # of fixtures
+from tests.philae import P0, build, observe
 from tests.ways import forward
-
-TIMES = np.linspace(0.0, 0.6, 7)
-
-
-def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):
-    model, state = build(p, gear, clearance)
-    return simulate(model, state, times, **method, integrals=integrands, throw=False)
-
-
-@pytest.fixture(scope="module")
-def default():
-    """One compilation for all parameters and heights with the central damper. Steps enough for each of them: a
-    NaN goes on until there are no more."""
-    return eqx.filter_jit(lambda p, clearance: run(p, forward(max_steps=5000), clearance=clearance))
 
 
 def test_jacobian_of_a_batch_is_that_of_each():

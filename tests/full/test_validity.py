@@ -5,22 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import Status, simulate
-from difsim.contact import CompressionDamping, Hooke, NormalForce
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from experiments.scenes.closed import EARTH
-from experiments.scenes.line import Line, LineState
 from tests.helpers import approx
 from tests.ways import impacts
-
-TIMES = jnp.array([0.0, 0.3])
-
-
-def fall(stiffness, regularisation, method, **options):
-    law = NormalForce(Hooke(stiffness), CompressionDamping(40.0), regularisation)
-    model = Line(law, gravity=EARTH, is_held=True)
-    return simulate(model, LineState((0.0, 0.2), (0.0, 0.0)), TIMES, **method, throw=False, **options)
 
 
 def drop(e, method, time=1.0):

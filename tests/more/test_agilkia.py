@@ -1,7 +1,6 @@
 """The Agilkia study: its two files, bad input, the paper's objective, and one quick run from the command line."""
 
 import re
-import tomllib
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +13,6 @@ from experiments.agilkia.baseline import OPTIMUM, paper_objective
 from experiments.agilkia.chain import contacts
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.limits import Limit, limits, lowest_misfit
-from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment, problem, unknowns
 from experiments.agilkia.worlds import shape_of
 from inversion import Fixed, Observation, Observations, Problem
@@ -63,30 +61,17 @@ ONE_LINE = "feet_m = [[-0.6, 0.0, -0.75], [1.2, 0.0, -0.75], [-1.2, 0.0, -0.75]]
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("mass_kg = 96.3", "mass_lb = 96.3", "has no key 'mass_lb'"),
-        ("mass_kg = 96.3", 'mass_kg = "96.3"', "wrong type"),
-        ("mass_kg = 96.3", "mass_kg = true", "wrong type"),
-        ("mass_kg = 96.3", "mass_kg = nan", "must be finite"),
-        ("mass_kg = 96.3", "mass_kg = [96.3]", "must be one number"),
         ("[21.6, 21.6, 31.7]", "[1.0, 1.0, 31.7]", "belong to no body"),
-        ("[21.6, 21.6, 31.7]", "[21.6, -21.6, 31.7]", "must be positive: check signs"),
-        (FEET, ONE_PLACE, "obstacle"),
-        (FEET, ONE_PLACE.replace("[0.0, 0.0", "[0.001, 0.0", 1), "obstacle"),
         (FEET, ONE_LINE, "one line"),
         (FEET, FEET.replace("[1.2, 0.0, -0.75]", "[-0.6, 1.039230, -0.75]"), "overlap"),
-        (FEET, "feet_m = [[1.2, 0.0], [-0.6, 1.0], [-0.6, -1.0]]", "must be n x 3 numbers"),
-        (FEET, "feet_m = [[1.2, 0.0, -0.75], [-0.6, 1.0]]", "rows of equal length"),
-        ("leg_stiffness_N_per_m = 13300.0", "", "lacks 'leg_stiffness_N_per_m'"),
         (
             "hull_m = [1.0, 1.0, 0.8]",
             "hull_m = [1.0, 0.0, 0.8]",
             "hull_m = [1.0, 0.0, 0.8] must be positive",
         ),
         ("hull_m = [1.0, 1.0, 0.8]", "hull_m = [1.0, 1.0, 1.8]", "below the hull"),
-        ('kind = "central"', 'kind = "magic"', "must be 'central' or 'maxwell'"),
         ("velocity_m_per_s = [-0.8353", "velocity_m_per_s = [0.9353", "moves away from the ground"),
         (NORMAL, f"{NORMAL}\ngravity_m_per_s2 = [0.0, 0.0, 1e-4]", "pulls away from the ground"),
-        ("leg = 1 ", "leg = 7 ", "one of the lander's 3 legs"),
         ("edge_distance_m = 1.05", "edge_distance_m = 0.25", "puts the edge 0.15 to 0.35 m"),
         ("edge_distance_m = 1.05", "edge_distance_m = 1.15", "between hip (0.2 m) and foot (1.2 m) of leg 1"),
         ("thickness_m = [0.25, 1.0]", "thickness_m = [1.0, 0.25]", "is not below upper"),
@@ -95,9 +80,6 @@ ONE_LINE = "feet_m = [[-0.6, 0.0, -0.75], [1.2, 0.0, -0.75], [-1.2, 0.0, -0.75]]
             "thickness_m = [0.0, 1.0]",
             "thickness_m = [0.0, 1.0] must be positive",
         ),
-        ("thickness_m = [0.25, 1.0]", "thickness_m = [0.25, 0.5, 1.0]", "must be one number or 2 numbers"),
-        ('scenario = ["a", "b"]', 'scenario = ["a", "c"]', "'a' and 'b' only"),
-        ('scenario = ["a", "b"]', "scenario = [0, 1]", "a text or a list"),
     ],
 )
 def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
@@ -105,42 +87,6 @@ def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
     data = read_observations(DATA / "philae_published.toml")
     with pytest.raises(ValueError, match=re.escape(says)):
         problem(read_lander(path), data)
-
-
-def test_an_edge_anywhere_does_for_a_sole_on_top(tmp_path):
-    """In scenario b no strut meets the edge."""
-    path = edit(tmp_path, "philae.toml", "edge_distance_m = 1.05", "edge_distance_m = 3.0")
-    with pytest.raises(ValueError, match="between hip"):
-        read_lander(path)
-    path.write_text(path.read_text().replace('scenario = ["a", "b"]', 'scenario = ["b"]'))
-    assert read_lander(path)["obstacle"]["edge_distance_m"] == 3.0
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("[observables.rebound_speed]", "[observables.speed]", "no observable is called 'speed'"),
-        ("value = 0.325", "value = nan", "must be finite"),
-        ("[observables.damper_energy]", "[observables.peak_force]", "cannot be fitted"),
-        ('name = "published"', "name = published", "not a TOML file"),
-        ("[initial]", "[lander]\nmass_kg = 1.0\n[other]", "unknown tables"),
-        ('name = "published"', 'name = "published"\nlander = 3', "lander = 3 must be a table"),
-        ('name = "published"', 'name = "published"\nobservables.spin = 0.1', "spin = 0.1 must be a table"),
-    ],
-)
-def test_wrong_observations_are_refused(tmp_path, old, new, says):
-    path = edit(tmp_path, "philae_published.toml", old, new)
-    with pytest.raises(ValueError, match=says):
-        experiment(read_lander(PHILAE), read_observations(path))
-
-
-def test_a_missing_file_and_wrong_options_say_what_to_do(tmp_path):
-    with pytest.raises(ValueError, match="no such file; start from a copy"):
-        read_lander(tmp_path / "nothing.toml")
-    with pytest.raises(ValueError, match="--starts 0 must be at least 1"):
-        Agilkia(starts=0)
-    with pytest.raises(ValueError, match=r"result\.nc is not there: run without --stage pictures first"):
-        Agilkia(stage="pictures", out=tmp_path).run()
 
 
 def test_a_shape_in_metres_is_refused(tmp_path):
@@ -158,11 +104,6 @@ def test_next_contacts_need_a_trusted_sample():
     found = contacts(draws, trusted=True)
     assert found["come_down"] == 0.75 and found["second_contact_time"]["median"] == 2.0
     assert contacts(draws, trusted=False) == {"draws": 4, "come_down": 0.75}
-
-
-def test_the_next_contact_needs_a_world():
-    with pytest.raises(ValueError, match="'bounce' fits the next contact: give a world"):
-        problem(read_lander(PHILAE), read_observations(DATA / "philae_bounce.toml"))
 
 
 def test_the_paper_objective_is_its_formula():
@@ -204,11 +145,6 @@ def test_a_known_number_is_no_unknown(tmp_path):
     path.write_text(text.replace("edge_offset_m = 0.05", "edge_offset_m = 0.5"), encoding="utf-8")
     with pytest.raises(ValueError, match=r"puts the edge 1.55 to 1.55 m"):
         read_lander(path)
-
-
-def test_the_examples_are_complete():
-    for path in sorted(DATA.glob("*.toml")):
-        assert tomllib.loads(path.read_text(encoding="utf-8")), path
 
 
 @pytest.fixture(scope="module")

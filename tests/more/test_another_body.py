@@ -8,16 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import xarray as xr
 
 from difsim import Status
-from experiments.agilkia import pictures, report, worlds
+from experiments.agilkia import report, worlds
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.chain import is_agilkia
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.run import Agilkia, _world
 from experiments.agilkia.scenario import experiment, problem
-from experiments.style import heading
 
 PHILAE = (DATA / "philae.toml").read_text(encoding="utf-8")
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "lander.py"
@@ -57,22 +55,16 @@ def readings(tmp_path):
     ("text", "old", "new", "says"),
     [
         (PHILAE, 'body = "67P" ', "", "lacks 'body'"),
-        (PHILAE, 'body = "67P" ', 'body = "" ', r"body = '' has the wrong type"),
-        (PHILAE, 'body = "67P" ', "body = 67 ", "body = 67 has the wrong type"),
         (
             PHILAE,
             'body = "67P" ',
             'body = "Bennu" ',
             r"body = 'Bennu' needs gravity_m_per_s2.*only '67P' has a field",
         ),
-        (PHILAE, 'body = "67P" ', 'body = "67p" ', r"body = '67p' needs gravity_m_per_s2"),
         (PHILAE, SITE, "", "lacks 'position_m'"),
         (PHILAE, SITE, "position_m = [0.0, 0.0, 80.0]", r"408 m below the surface of 67P \(shape 'analogue'\)"),
-        (PHILAE, SITE, "position_m = [0.0, 0.0, 5000.0]", "m above the surface of 67P"),
-        (PHILAE, SITE, "position_m = [4229.0, -1910.4, 989.8]", "m above the surface of 67P"),
         (FOUR_LEGS, "gravity_m_per_s2", "# gravity", r"body = 'small asteroid' needs gravity_m_per_s2"),
         (FOUR_LEGS, 'body = "small asteroid"', 'body = "67P"', "lacks 'position_m'"),
-        (FOUR_LEGS, 'name = "Four legs"', 'name = " "', r"name = ' ' has the wrong type"),
     ],
 )
 def test_gravity_and_body_of_a_site_are_never_guessed(tmp_path, text, old, new, says):
@@ -126,32 +118,6 @@ def test_a_descent_is_flown_to_agilkia_alone(tmp_path):
     site = read_lander(DATA / "philae.toml")["site"]
     assert is_agilkia(site) and not is_agilkia(site | {"velocity_m_per_s": [-0.8, 0.4987, -0.2715]})
     assert not is_agilkia(site | {"position_m": [2100.0, -955.2, 494.9]})
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"lander": Path("mine.toml")}, "--lander mine.toml needs its readings: --observations FILE"),
-        ({"data": "paper", "observations": Path("seen.toml")}, "give one of them"),
-        ({"stage": "descent", "lander": Path("mine.toml"), "data": "paper"}, "it takes no --lander"),
-        (
-            {"stage": "descent", "observations": Path("seen.toml")},
-            "it takes no --lander, --data or --observations",
-        ),
-    ],
-)
-def test_readings_of_philae_are_asked_for_by_name(options, says):
-    with pytest.raises(ValueError, match=re.escape(says)):
-        Agilkia(**options)
-
-
-def test_titles_are_of_the_file_and_no_mathematics():
-    result = xr.Dataset(
-        attrs={"lander": "My $\\frac", "body": "Bennu", "name": "mine", "scenario": "a", "status": "ok"}
-    )
-    title = heading(result, "Fit")
-    assert title == "Fit: My \\$\\frac on Bennu, data set “mine”, scenario a, status: ok"
-    pictures.draw(result)["fit"].canvas.draw()  # as a formula it is an error
 
 
 def test_what_a_user_did_not_give_is_listed():

@@ -100,22 +100,3 @@ def test_two_hundred_unknowns_are_one_program():
         return len(jax.make_jaxpr(posed.linearise)(jnp.zeros(2 * count)).eqns)
 
     assert operations(200) == operations(2)
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: Bounded(0.0, 1.0, shape=(0,)), "shape"),
-        (lambda: Gaussian([0.0, 1.0], 1.0, shape=(3,)), "shape"),
-        (lambda: Log([1.0, 2.0], [2.0, 1.0]), "not below"),
-        (lambda: Bounded([0.0, np.nan], 1.0), "finite"),
-        (lambda: problem().hold({"field": np.zeros(3)}), "must match"),
-        (lambda: problem().hold({"field": np.full((2, 2), 9.0)}), "outside"),
-        (lambda: problem().hold({"field[2,0]": 0.0}), "no single unknown"),
-        (lambda: problem().hold({"fields[0]": 0.0}), "no parameter"),
-        (lambda: problem().to_prior_scale({"field": np.zeros(4), "a": 0.0}), "must match"),
-    ],
-)
-def test_refused(make, says):
-    with pytest.raises(ValueError, match=says):
-        make()

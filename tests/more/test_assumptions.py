@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from experiments.agilkia import assumptions, assumptions_report
-from experiments.agilkia.files import DATA, list_alternatives, read_lander, read_observations
+from experiments.agilkia.files import DATA
 from experiments.agilkia.grains_draws import StoredDraws
 from inversion import Bounded, Discrete, Observation, Observations, Problem
 
@@ -31,37 +31,6 @@ def test_each_alternative_changes_its_key_alone():
             t: {k: v for k, v in of.items() if k != last or t != table} for t, of in base.lander.items()
         }
         assert case.lander[table].get(last, False) == case.value
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ('"lander.mass" = [1.0]', "'lander.mass', which is no key of this file"),
-        ('"mass_kg" = [1.0]', "'mass_kg', which is no key of this file"),
-        ('"lander.mass_kg" = 1.0', "must be a list of values to try"),
-        ('"lander.mass_kg" = []', "must be a list of values to try"),
-        ('"lander.mass_kg" = [-1.0]', r"\[lander\] mass_kg = -1.0"),
-        ('"lander.inertia_kg_m2" = [false]', "lacks 'inertia_kg_m2'"),
-    ],
-)
-def test_a_bad_alternative_is_named(tmp_path, line, said):
-    path = tmp_path / "lander.toml"
-    text = PHILAE.read_text(encoding="utf-8").partition("[alternatives]")[0]
-    path.write_text(f"{text}\n[alternatives]\n{line}\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=said):
-        assumptions.list_cases(path, PUBLISHED)
-
-
-def test_files_without_alternatives_are_refused(tmp_path):
-    paths = []
-    for source in (PHILAE, PUBLISHED):
-        paths.append(tmp_path / source.name)
-        text = source.read_text(encoding="utf-8").partition("[alternatives]")[0]
-        paths[-1].write_text(text, encoding="utf-8")
-    assert list_alternatives(paths[0]) == {} and read_lander(paths[0]) == read_lander(PHILAE)
-    assert read_observations(paths[1]).name == "published"
-    with pytest.raises(ValueError, match=r"have no \[alternatives\]"):
-        assumptions.list_cases(*paths)
 
 
 def _predict(p):

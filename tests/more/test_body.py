@@ -7,13 +7,7 @@ import numpy as np
 from difsim import simulate
 from difsim.body import Flywheel
 from tests.bodies import FreeBody, at, free
-from tests.ways import forward
-
-TIGHT = forward(rtol=1e-12, atol=1e-12)
-
-
-def angular_momenta(model, solution):
-    return np.asarray(jax.vmap(model.angular_momentum)(solution.times, solution.states))
+from tests.core.test_body import TIGHT, angular_momenta
 
 
 def test_asymmetric_top_keeps_energy_and_angular_momentum():

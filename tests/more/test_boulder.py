@@ -5,26 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.contact import Boulder
-from difsim.contact import boulder as laws
+from tests.core.test_boulder import KAPPA, K, boulder, series_energy, series_force
 from tests.helpers import approx, to_single
-
-K, KAPPA = jnp.array(13.3e3), jnp.array(4 / 3 * 1e7 * np.sqrt(0.2))
-
-series_force, series_energy = jax.jit(laws.series_force), jax.jit(laws.series_energy)
-
-
-def boulder(**changes) -> Boulder:
-    values = {
-        "edge_point": [1.0, 0.0, 0.2],
-        "edge_direction": [0.0, 1.0, 0.0],
-        "half_length": 0.5,
-        "modulus": 1e7,
-        "radius": 0.2,
-        "friction": 0.6,
-    }
-    return Boulder(**values | changes)
-
 
 # Ways of a strut [hip, foot] past the edge at x = 1 (height 0.2 m, y within 0.5 m), by a number from 0 to 1.
 HIP, FOOT = np.array([0.6, 0.05, 0.5]), np.array([1.3, 0.1, -0.15])

@@ -107,26 +107,6 @@ def test_the_shipped_table_is_what_it_says():
     assert {"command", "seed", "created"} <= set(table["made"])
 
 
-@pytest.mark.parametrize(
-    "change, says",
-    [
-        (lambda t: t.pop("sigma"), "KeyError"),
-        (lambda t: t["unknowns"].reverse(), "its unknowns are"),
-        (lambda t: t["factors"].update(inertia=-1.0), "inertia = -1.0 must be positive"),
-        (lambda t: t["sigma"].update(total=0.0), "sigma = 0.0 must be positive"),
-    ],
-)
-def test_a_file_that_is_no_table_says_so(tmp_path, change, says):
-    table = json.loads(calibration.TABLE.read_text())
-    change(table)
-    path = tmp_path / "table.json"
-    path.write_text(json.dumps(table))
-    with pytest.raises(ValueError, match=says):
-        read(path)
-    with pytest.raises(ValueError, match="is no table"):
-        read(tmp_path / "nothing.json")
-
-
 def test_its_error_is_one_more_unknown(table_calibration):
     lander, data = read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml")
     plain, more = problem(lander, data), problem(lander, data, calibration=table_calibration)

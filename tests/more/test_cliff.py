@@ -33,11 +33,6 @@ def test_the_block_is_the_same_at_every_spacing(rows):
         assert cliff.grains == 77 * 38 and cliff.pitch == pytest.approx(SPACING)
 
 
-def test_bad_input_says_so():
-    with pytest.raises(ValueError, match="--rows 2 must be at least"):
-        CliffStudy(rows=2)
-
-
 def test_surface_of_a_lattice_and_its_derivative():
     cliff = Cliff.build(6)
     area, grains = float(cliff.pitch.prod()), jnp.asarray(cliff.position[:, : cliff.grains])

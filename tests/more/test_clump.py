@@ -7,29 +7,11 @@ import numpy as np
 import pytest
 
 from difsim import FixedSteps, Status, run, simulate
-from difsim.body import RigidBody, RigidState
-from difsim.dem import Clump, Grains, HertzMindlin
+from difsim.dem import Grains, HertzMindlin
 from difsim.stepping.marching import initialise
-
-R, RHO = 5e-3, 2500.0
-
-MASS = 4 / 3 * np.pi * RHO * R**3
+from tests.core.test_clump import CLUMP, RHO, TURNED, R, flying
 
 LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
-
-# Three sub-spheres that overlap, of an asymmetric body.
-CLUMP = Clump(
-    RigidBody(5 * MASS, 5 * MASS * R**2 * np.array([[1.0, 0.1, 0.0], [0.1, 1.5, 0.2], [0.0, 0.2, 2.0]])),
-    R * np.array([[-1.0, 0.0, 0.2], [0.3, 0.2, 0.0], [1.1, -0.3, 0.1]]),
-    R * np.array([1.0, 1.2, 0.8]),
-)
-
-TURNED = (0.8, 0.0, 0.48, 0.36)
-
-
-def flying(x, v, attitude=(1.0, 0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)):
-    return RigidState(*(np.array(a, float) for a in (x, v, attitude, spin)))
-
 
 # It runs into two grains, which lie side by side, while a third is out of reach.
 AMONG = Grains(LAW, R * np.array([1.0, 0.8, 1.0]), RHO, clumps=(CLUMP,), clump_laws=(None,))
@@ -70,11 +52,6 @@ def total(model, state):
 
 def at_time(run, i):
     return jax.tree.map(lambda x: jnp.asarray(x[i]), run.states)
-
-
-def make_state(**changes):
-    good = {"x": (0.0, 0.0, 1.0), "v": (0.0, 0.0, 0.0)}
-    return (flying(**good | changes),)
 
 
 def test_rebound_by_restitution_forward_and_by_differences():

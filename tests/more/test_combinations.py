@@ -4,14 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import Adaptive, MaxImpacts, simulate
-from difsim.dynamics import Bouncer, PointState
-from difsim.gravity import Uniform
-from difsim.shape import Plane
-
-
-def bouncer():
-    floor = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-    return Bouncer(Uniform((0.0, 0.0, -9.81)), floor, 0.6), PointState((0.0, 0.0, 0.3))
+from tests.core.test_combinations import bouncer
 
 
 def test_a_bouncer_flies_with_steps_of_order_5_too():

@@ -1,4 +1,4 @@
-"""The words of the library: docstrings that make sense alone, units, and names of tests. Reads the source only."""
+"""The words of the library: docstrings that make sense alone, no private words, units, and names of tests."""
 
 import ast
 import io
@@ -14,6 +14,7 @@ TESTS = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests").glob("*/test_*
 
 HEADLESS = "Of How What Where By With As From In To At For Into Who Which When Whose Because Among Beside"
 DECIMAL = re.compile(r"(?<![\w.)\]}\"'{:*%/])\.\d")  # not of attributes, format specs, suffixes or versions
+PRIVATE = re.compile(r"\b(doors?|told|beside|came|anew)\b", re.IGNORECASE)  # words of our own, not of the field
 LONGEST_NAME = 60
 
 
@@ -85,11 +86,14 @@ def faults(path):
 
 
 def texts(path):
-    """Decimals without a zero in comments and strings."""
+    """Decimals without a zero in comments and strings, and private words in comments and docstrings."""
     source, found = (ROOT / path).read_text(encoding="utf-8"), []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        where = f"{path}:{token.start[0]}:"
         if token.type in (tokenize.COMMENT, tokenize.STRING):
-            found += [f"{path}:{token.start[0]}: {m.group()} without 0" for m in DECIMAL.finditer(token.string)]
+            found += [f"{where} {m.group()} without 0" for m in DECIMAL.finditer(token.string)]
+        if token.type == tokenize.COMMENT or token.string.startswith(('"""', 'r"""')):
+            found += [f"{where} the word {m.group()!r}" for m in PRIVATE.finditer(token.string)]
     return found
 
 
@@ -114,6 +118,7 @@ PLANTED = {
     "no **Arguments:**": '"""A module."""\ndef f(x, y):\n    """The sum."""',
     "no **Returns:**": '"""A module."""\ndef f(x, y) -> int:\n    """The sum. **Arguments:** two."""',
     "no **Raises:**": '"""A module."""\ndef f(x):\n    """A check."""\n    raise ValueError',
+    "the word 'told'": '"""A module."""\nx = 0.5  # as told',
     ".5 without 0": '"""A module."""\nx = 0.5  # -' + ".5 m",
 }
 

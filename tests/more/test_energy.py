@@ -2,30 +2,11 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from difsim import Adaptive, Status, simulate
-from difsim.body import RigidBody, RigidState
-from difsim.contact import AtEffectivePoint, Ball, Hooke, NormalForce, StickSlip, SurfaceContact
-from difsim.dynamics import Hopper
-from difsim.gravity import Uniform
-from difsim.shape import Plane
+from tests.core.test_energy import RADIUS, resting_ball
 from tests.helpers import approx
-
-RADIUS = 0.1  # m
-
-
-def resting_ball(gravity, stiffness):
-    """A ball of 1 kg and 10 cm that rests on its spring."""
-    normal = NormalForce.from_restitution(0.5, Hooke(stiffness), 1e-6, mass=1.0)
-    contact = SurfaceContact(Ball(RADIUS), normal, AtEffectivePoint(StickSlip(0.5, 0.5, 1e-3)))
-    floor, pull = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), jnp.stack([0.0, 0.0, -jnp.asarray(gravity)])
-    body = RigidBody(1.0, 0.4 * RADIUS**2 * np.eye(3))
-    model = Hopper(body, contact, floor, Uniform(pull), resolution=0.01)
-    height = RADIUS - gravity / stiffness
-    still = (0.0, 0.0, 0.0)
-    return model, model.start(RigidState(jnp.stack([0.0, 0.0, height]), still, (1.0, 0.0, 0.0, 0.0), still))
 
 
 @eqx.filter_jit

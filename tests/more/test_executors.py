@@ -3,7 +3,6 @@
 import copy
 import os
 import signal
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -102,21 +101,6 @@ def test_a_failed_part_ends_the_work_and_finished_ones_are_kept(tmp_path):
     before = list(calls)
     assert list(run(None)) == list("abcdefgh")
     assert "a" not in calls[len(before) :] and "b" in calls[len(before) :]
-
-
-@pytest.mark.parametrize("text", ["local:0", "local:x", "local:"])
-def test_bad_texts_are_named(text):
-    pytest.importorskip("distributed")
-    with pytest.raises(ValueError, match="such as local:4"), open_executor(text):
-        pass
-
-
-def test_a_missing_dask_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ValueError, match=r'pip install "difsim\[cluster\]"'), open_executor("local:2"):
-        pass
-    with open_executor(None) as executor:
-        assert executor is None
 
 
 def test_a_killed_worker_is_replaced(cluster, tmp_path):

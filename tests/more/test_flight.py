@@ -6,25 +6,14 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-from difsim import Adaptive, AtContact, Forward, Reverse, Status, simulate, units
+from difsim import Adaptive, AtContact, Forward, Reverse, Status, simulate
 from difsim.dynamics import Flight, FlightState, InertialFlight
 from difsim.gravity import Mascons, PointMass, Uniform
 from difsim.gravity.field import Scaled
 from difsim.shape import Box, Plane, Sphere
+from tests.core.test_flight import GM, STILL, ball, last
 from tests.helpers import approx
 from tests.ways import flight, forward, landing, name
-
-GM, SPIN = units.GM_67P, (0.0, 0.0, units.SPIN_67P)
-
-STILL = (0.0, 0.0, 0.0)
-
-
-def ball(radius, mass=GM, **options) -> Flight:
-    return Flight(PointMass(mass, STILL), STILL, Sphere(STILL, radius), **options)
-
-
-def last(solution):
-    return jax.tree.map(lambda x: x[-1], solution.states)
 
 
 def test_radial_fall():

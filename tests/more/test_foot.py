@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from experiments.foot import grains, throws
-from experiments.foot.run import FootStudy, parts
+from experiments.foot.run import parts
 from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law, soil
 
 
@@ -48,30 +48,6 @@ def test_what_the_force_is_made_of_is_found_again():
     np.testing.assert_allclose(list(found.values()), [2000.0, 500.0, 1.5], rtol=1e-6)
     # One speed does not tell drag from bearing.
     assert parts(foot, {0.5: made[0.5]}, 0.06) == {}
-
-
-@pytest.mark.parametrize(
-    "bad, says",
-    [
-        ({"speeds": (0.0,)}, "--speeds"),
-        ({"depth": 0.3}, "--depth"),
-        ({"depth": 0.0}, "--depth"),
-        ({"load": 0.0}, "--load"),
-        ({"grains": (0.0,)}, "--grains"),
-        ({"cohesion": -1.0}, "--cohesion"),
-        ({"width": 0.2}, "--width"),
-    ],
-)
-def test_bad_input_says_so(bad, says):
-    with pytest.raises(ValueError, match=says):
-        FootStudy(**bad)
-
-
-def test_a_bed_of_too_few_grains_is_refused():
-    with pytest.raises(ValueError, match="--spacing"):
-        Foot.build(2, 0.05)
-    with pytest.raises(ValueError, match="--dimension"):
-        Foot.build(1, 0.02)
 
 
 def test_the_law_stops_a_disc_where_its_work_is_the_energy():

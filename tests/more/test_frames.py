@@ -11,12 +11,10 @@ from difsim.dynamics import Flight, FlightState, Hopper, InertialFlight, Kepler,
 from difsim.gravity import Mascons, PointMass
 from difsim.sensors import Gyro
 from difsim.shape import Sphere
+from tests.core.test_frames import INERTIA, LIBRATION, ORIGIN
 from tests.helpers import check_gradients
 from tests.hoppers import ball, friction_law, normal
 
-ORIGIN = (0.0, 0.0, 0.0)
-LIBRATION = Libration((0.02, -0.01, 0.2), 0.3, 0.17, 0.4)
-INERTIA = np.array([[1.1, 0.1, 0.0], [0.1, 1.6, -0.05], [0.0, -0.05, 2.0]])
 FRAMES = {
     "libration": lambda: LIBRATION,
     "tumbling": lambda: tumble(INERTIA, (0.05, 0.12, 0.3), jnp.linspace(0.0, 40.0, 161)),

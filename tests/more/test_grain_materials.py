@@ -6,23 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import Courant, Status, simulate
-from difsim.body import RigidBody, RigidState
-from difsim.dem import Clump, Grains, HertzMindlin
-from difsim.shape import Plane
-
-R, RHO = 5e-3, 2500.0
-
-MASS = 4 / 3 * np.pi * RHO * R**3
-
-SOIL = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
-
-FLOOR_LAW = HertzMindlin(2e7, 0.3, restitution=0.9, friction=0.1)
-
-STEEL = HertzMindlin(3e7, 0.2, restitution=0.3, friction=0.05)
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-BALL = Clump(RigidBody(MASS, 0.4 * MASS * R**2 * np.eye(3)), np.zeros((1, 3)), np.array([R]))
+from difsim.body import RigidState
+from difsim.dem import Grains
+from tests.core.test_grain_materials import BALL, FLOOR, FLOOR_LAW, RHO, SOIL, STEEL, R
 
 SPEED = 0.3
 

@@ -8,8 +8,8 @@ import pytest
 
 from difsim import Courant, FixedSteps, Status, allocate, simulate
 from difsim.dem import Grains, HertzMindlin, LinearSprings
-from difsim.shape import Plane
 from difsim.stepping.marching import initialise
+from tests.core.test_grains import HERTZ, NU, RHO, E, G, R, equal, moving_state
 
 
 @pytest.fixture(scope="module")
@@ -20,21 +20,7 @@ def falling_grains():
     return model, moving_state(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
 
 
-R, RHO, E, NU = 5e-3, 2500.0, 1e7, 0.25
-
 MASS = 4 / 3 * np.pi * RHO * R**3
-
-HERTZ = HertzMindlin(E, NU, restitution=0.6, friction=0.5)
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-G = 9.81
-
-
-def moving_state(model, position, velocity, spin=None):
-    state = model.at_rest(jnp.asarray(position, float))
-    spin = jnp.zeros_like(state.spin) if spin is None else jnp.asarray(spin, float)
-    return eqx.tree_at(lambda s: (s.velocity, s.spin), state, (jnp.asarray(velocity, float), spin))
 
 
 @eqx.filter_jit
@@ -46,11 +32,6 @@ def energies(model, states):
 def law(**changes):
     given = {"modulus": E, "poisson": NU, "restitution": 0.6, "friction": 0.5}
     return HertzMindlin(**given | changes)
-
-
-def equal(of, gravity=(0.0, 0.0, -G)):
-    """Three equal spheres on a floor."""
-    return Grains(of, np.full(3, R), RHO, gravity, (FLOOR,))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -108,24 +107,6 @@ def test_scene_starts_as_the_reduced_law_and_touches_nothing(bed, known_experime
     assert np.linalg.norm(landing - middles[:, None], axis=0).min() < 0.1
 
 
-def test_what_is_refused(bed, known_experiment, coarse, tmp_path):
-    sub_spheres = read_lander(DATA / "philae.toml")["sub_spheres"]
-    with pytest.raises(ValueError, match="too narrow"):
-        build(known_experiment, OPTIMUM, sub_spheres, bed, drum=True)
-    wide = eqx.tree_at(lambda b: b.grains.walls[1].sdf.radius, bed, jnp.asarray(1.1))
-    with pytest.raises(ValueError, match="--bed drum"):
-        build(known_experiment, OPTIMUM, sub_spheres, wide, drum=False)
-    with pytest.raises(ValueError, match="no --quick"):
-        Agilkia(regolith="grains", quick=True, out=tmp_path).run()
-    text = (DATA / "philae.toml").read_text().split("[sub_spheres]")[0]
-    (tmp_path / "mine.toml").write_text(text)
-    with pytest.raises(ValueError, match="no table"):
-        Agilkia(regolith="grains", lander=tmp_path / "mine.toml", data="paper", out=tmp_path).run()
-    (tmp_path / "bad.toml").write_text(text + "[sub_spheres]\nstrut_radius_m = 0.02\n")
-    with pytest.raises(ValueError, match="lacks 'leg_mass_kg'"):
-        read_lander(tmp_path / "bad.toml")
-
-
 def test_the_seed_chooses_the_bed(monkeypatch, tmp_path):
     def fail(*args):
         made = recipe(*args)
@@ -167,14 +148,6 @@ def test_draws_are_those_that_have_a_weight(tmp_path):
     for name in ("none.nc", "bad.nc"):
         with pytest.raises(ValueError, match="has no posterior"):
             grains_draws.pick_draws(tmp_path / name, 2, seed=0, place=PLACE)
-
-
-def test_draws_belong_to_grains_under_the_feet(tmp_path):
-    for options in ({}, {"regolith": "grains", "bed": "drum"}):
-        with pytest.raises(ValueError, match="--draws 6"):
-            Agilkia(draws=6, out=tmp_path, **options)
-    with pytest.raises(ValueError, match="--draws 0"):
-        Agilkia(draws=0, regolith="grains", out=tmp_path)
 
 
 def test_grains_are_compared_with_what_the_laws_state():

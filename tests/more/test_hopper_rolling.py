@@ -52,35 +52,6 @@ def test_a_start_with_the_centre_in_the_ground_is_a_status():
         follow(model, state((0, 0, -0.01), (1.0, 0, 0)), 1.0)
 
 
-@pytest.mark.parametrize(("tangent", "rolls"), [(0.5, True), (0.9, False)])
-def test_ball_rolls_on_gentle_slopes_and_slides_on_steep_ones(tangent, rolls):
-    """Up to tan θ = 7/2 μ with 5/7 g sin θ; above it with g (sin θ - μ cos θ)."""
-    mu, theta = 0.2, np.arctan(tangent)
-    model, height = rolling_ball(mu, tangent)
-    last = follow(model, state((0, 0, height)), 0.3).last.body
-    a = 5 / 7 * G * np.sin(theta) if rolls else G * (np.sin(theta) - mu * np.cos(theta))
-    assert last.velocity[0] == approx(0.3 * a, rel=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("lengths", "deceleration"),
-    [({"torque": 0.01}, 5 / 7 * 0.01 / RADIUS * G), ({"paper": 0.01}, 5 / 2 * 0.01 / RADIUS * G)],
-    ids=["torque: 5/7 μ_r g", "paper 003: 5/2 (C/R) g"],
-)
-def test_rolling_decay(lengths, deceleration):
-    model, height = rolling_ball(0.5, speed=1e-4, **lengths)
-    start = state((0, 0, height), (1.0, 0, 0), (0, 1.0 / RADIUS, 0))
-    last = follow(model, start, 0.2).last.body
-    assert 1.0 - last.velocity[0] == approx(0.2 * deceleration, rel=2e-3)
-
-
-def test_spin_decay():
-    """I ω' = -μ_s N r."""
-    model, height = rolling_ball(0.5, spinning=0.003)
-    last = follow(model, state((0, 0, height), spin=(0, 0, 5.0)), 0.3).last.body
-    assert 5.0 - last.spin[2] == approx(0.3 * 0.003 * MASS * G / (0.4 * MASS * RADIUS**2), rel=1e-4)
-
-
 def block(friction, tangent=0.0, law="effective point", sticking=None, pull_off=0.0):
     theta = np.arctan(tangent)
     gravity = G * np.array([np.sin(theta), 0.0, -np.cos(theta)])

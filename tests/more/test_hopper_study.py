@@ -16,7 +16,6 @@ from difsim.shape import Plane
 from difsim.shape.window import Window
 from experiments.hopper import ensemble, observe, scenes
 from experiments.hopper.imhotep import SIDES, Lowest, prism
-from experiments.hopper.run import Hopper
 
 
 def block(edges) -> mesh.TriMesh:
@@ -126,8 +125,3 @@ def test_the_ellipse_of_gaussian_places():
     assert found["azimuth_deg"] == pytest.approx(30.0, abs=1.0)
     expected = found["share_inside_if_gaussian"]
     assert all(found["share_inside"][k] == pytest.approx(expected[k], abs=0.015) for k in expected)
-
-
-def test_bad_options_are_refused():
-    with pytest.raises(ValueError, match="members 2"):
-        Hopper(members=2)

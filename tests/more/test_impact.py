@@ -2,23 +2,11 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from difsim.contact import Newton, Stronge
+from tests.core.test_impact import BALL, UP
 from tests.helpers import approx
-
-UP = np.array([0.0, 0.0, 1.0])
-
-
-def response(mass, inertia, arm):
-    """1/m - [r]×I⁻¹[r]×."""
-    x, y, z = arm
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) / mass - cross @ np.linalg.solve(inertia, cross)
-
-
-BALL = response(2.0, 0.4 * 2.0 * 0.1**2 * np.eye(3), [0, 0, -0.1])  # 1/m along n, 7/2 of it across
 
 
 @pytest.mark.parametrize("μ", [0.0, 0.3])

@@ -78,21 +78,6 @@ def test_an_mjcf_gives_the_same_kinds_of_surfaces(tmp_path):
         read_description(path)
 
 
-@needs_mujoco
-def test_faulty_descriptions_are_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no robot description"):
-        read_description(tmp_path / "absent.urdf")
-    (tmp_path / "bad.urdf").write_text("<robot")
-    with pytest.raises(ValueError, match=r"bad\.urdf"):
-        read_description(tmp_path / "bad.urdf")
-    (tmp_path / "light.xml").write_text("<mujoco><worldbody/></mujoco>")
-    with pytest.raises(ValueError, match="no link has a mass"):
-        read_description(tmp_path / "light.xml")
-    (tmp_path / "robot.toml").write_text("")
-    with pytest.raises(ValueError, match=r"robot\.toml: give a robot as URDF \(\.urdf\) or as MJCF \(\.xml\)"):
-        read_description(tmp_path / "robot.toml")
-
-
 def link(name, mass=None, shapes=""):
     """A link of a URDF, with or without an <inertial>."""
     inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
@@ -185,20 +170,10 @@ def test_a_joint_that_cannot_be_at_zero_is_told(tmp_path, inside):
     ("parts", "says"),
     [
         ([link("a", -1)], "link 'a': mass = -1 kg"),
-        ([link("a", "nan")], "<mass>: value = 'nan': give 1 finite numbers"),
-        ([link("a", "1,5")], "<mass>: value = '1,5': give 1 finite numbers"),
-        ([link("a", "1_0")], "<mass>: value = '1_0': give 1 finite numbers"),
         ([link("a", "${m}")], "is a macro: run xacro"),
         ([link("a", 1), link("b", 1)], r"the bodies \['a', 'b'\] stand apart in the world"),
         ([link("a", 1), link("b", 1), joint("b", "floating")], "joint 'to_b' is floating: two bodies"),
         ([link("a", 1), link("b", 1), joint("b", "screw")], "joint 'to_b': type 'screw'"),
-        ([link("a", 1, "<density/>")], r"<link name='a'>: unknown elements \['density'\]"),
-        (['<link name="a" units="mm"/>'], r"unknown attributes \['units'\]"),
-        (['<link name="a"><inertial><mass value="1"/></inertial></link>'], r"<inertial>: give \['inertia'\]"),
-        ([link("a", 1, BOX.replace("<geometry>", '<origin quat="1 0 0 0"/><geometry>'))], r"\['quat'\]"),
-        ([link("a", 1, BOX.replace("0.1 0.2 0.3", "0.1 0.2"))], "size = '0.1 0.2': give 3"),
-        ([link("a", 1).replace("<mass", '<mass value="3"/><mass')], r"\['mass'\] stand twice"),
-        ([link("a", 1, BOX.replace("<box", '<sphere radius="1"/><box'))], "<geometry>: 2 shapes: give one"),
         (
             [link("a", 1, "<visual><geometry><mesh filename='http://x/a.stl'/></geometry></visual>")],
             "http:// is not",
@@ -237,8 +212,6 @@ def test_the_ground_and_the_motors_of_an_mjcf_are_left_out(tmp_path, name):
     [
         (("", "<body name='b'><freejoint/><geom size='0.1'/></body>", "", ""), r"\['b', 'a'\] stand apart"),
         (("<option/>", "", "</body><body><freejoint/><geom size='0.1'/>", ""), r"\['a', ''\] stand apart"),
-        (("", "", "<geom size='0.1' mass='nan'/>", ""), "<geom>: mass = 'nan': give numbers"),
-        (("", "", "<geom size='0.1' weight='1'/>", ""), "unrecognized attribute: 'weight'"),
         (("", "", "<body><inertial pos='0 0 0' mass='-1' diaginertia='1 1 1'/></body>", ""), "mass = -1 kg"),
         (
             ("", "", "<flexcomp name='f' type='grid' count='2 2 2' spacing='1 1 1' dim='3'/>", ""),
@@ -385,48 +358,3 @@ def test_states_that_repeat_after_the_end_count_once(pebble):
     spice.write_spk(path, *map(jnp.asarray, (times, *bouncing(times)[:2])), -999, 2999001, "J2000")
     fine = np.linspace(0.0, 30.0, 50)
     np.testing.assert_allclose(read_back(path, fine), bouncing(fine)[0], rtol=0, atol=1e-9)
-
-
-@needs_spice
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda t, r, v: (t, r[:5], v[:5]), "21 times, 5 positions and 5 velocities"),
-        (lambda t, r, v: (t, r, v[:, :2]), r"velocities has shape \(21, 2\)"),
-        (lambda t, r, v: (t, r * np.where(t == 40, np.nan, 1)[:, None], v), "positions"),
-        (lambda t, r, v: (np.where(t == 40, np.inf, t), r, v), "times"),
-        (lambda t, r, v: (t[::-1], r, v), r"times do not ascend at rows \[1, 2, 3, 4, 5\]"),
-        (lambda t, r, v: (np.where(t == 10, 8, t), r, v), r"positions jump at the repeated times of rows \[5\]"),
-        (lambda t, r, v: (t, r, v, -999, 2999001, "NO_FRAME"), "SPICE: spkw13.*NO_FRAME.*not supported"),
-        (lambda t, r, v: (t, r, v, 2999001, 2999001, "J2000"), "SPICE: spkw13"),
-        (lambda t, r, v: (t, r, v, "lander", 2999001, "J2000"), "body: got 'lander'"),
-    ],
-)
-def test_a_trajectory_that_is_refused_leaves_no_file(pebble, change, says):
-    times = np.arange(0.0, 42.0, 2.0)
-    given = change(times, *bouncing(times)[:2])
-    with pytest.raises(ValueError, match=says):
-        spice.write_spk(pebble / "no.bsp", *given, *(-999, 2999001, "J2000")[len(given) - 3 :])
-    assert [path.name for path in pebble.iterdir()] == ["pebble.tpc"]
-
-
-@needs_spice
-def test_a_file_that_is_no_kernel_is_refused_by_name(tmp_path):
-    (tmp_path / "page.bsp").write_bytes(b"DAF/SPK but damaged" + bytes(2000))
-    with (
-        pytest.raises(ValueError, match=r"page\.bsp.*: give a kernel of SPICE"),
-        spice.kernels(tmp_path / "page.bsp"),
-    ):
-        pass
-
-
-@needs_spice
-@pytest.mark.parametrize("time", [np.nan, np.inf, "2014-11-12", np.array([1.0, 2.0])])
-def test_a_time_for_spice_is_one_finite_number(pebble, time):
-    for ask in (
-        lambda: spice.relative_state("-999", "PEBBLE", "J2000", time),
-        lambda: spice.orientation("PEBBLE_FIXED", time),
-    ):
-        with pytest.raises(ValueError, match="time"):
-            ask()
-    spice.orientation("PEBBLE_FIXED", jnp.asarray(3600.0))  # as the times of a solution are

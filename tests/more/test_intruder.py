@@ -1,11 +1,9 @@
 """A ball in grains: until when derivatives agree, the three stages whole, bad options."""
 
 import numpy as np
-import pytest
 import xarray as xr
 
 from experiments.intruder.derivatives import _valid_until
-from experiments.intruder.run import IntruderStudy
 from experiments.intruder.scene import BASE
 
 
@@ -18,17 +16,3 @@ def test_a_derivative_is_right_until_it_first_parts():
         coords={"time": [0.1, 0.2, 0.3, 0.4], "parameter": [*BASE], "step": [1e-3]},
     )
     assert list(_valid_until(result, 1e-3).values()) == [0.2, 0.4, 0.0, 0.4]
-
-
-@pytest.mark.parametrize(
-    "bad, says",
-    [
-        ({"parts": 6}, "--parts"),
-        ({"time": 1e-5}, "--time"),
-        ({"samples": 20}, "--samples"),
-        ({"repeats": 1}, "--repeats"),
-    ],
-)
-def test_bad_options(bad, says):
-    with pytest.raises(ValueError, match=says):
-        IntruderStudy(**bad)

@@ -14,7 +14,6 @@ from experiments.agilkia import joint, joint_cases, joint_coverage, worlds
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.predictive import Score, flatten, score
-from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import problem
 from inversion import Observation, Observations
 from inversion.tails import count_effective
@@ -68,16 +67,6 @@ def test_each_datum_is_fitted_once(both):
     assert set(both.touchdown.names) | set(both.flight_data.names) == set(both.whole.data.names)
     assert not set(both.touchdown.names) & set(both.flight_data.names)
     assert both.problem_of_ground(both.touchdown).names == both.whole.names
-
-
-def test_a_data_set_without_a_contact_is_refused(both):
-    with pytest.raises(ValueError, match="needs a touchdown and its next contact"):
-        replace(both, whole=both.problem_of_ground(both.touchdown))
-
-
-def test_the_analogue_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="needs the real ground: --shape shap5"):
-        Agilkia(stage="joint", out=tmp_path).run()
 
 
 def test_a_flight_from_the_laws_rebound_is_that_of_the_touchdown(both):

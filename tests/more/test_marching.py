@@ -7,22 +7,8 @@ import numpy as np
 import pytest
 
 from difsim import Adaptive, Courant, FixedSteps, Status, Unrolled, allocate, run, simulate
-from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
 from difsim.stepping.running import resume
-
-SPACING = 0.01
-
-
-def heap(friction=0.4):
-    """Eight columns of soil on a floor that is wide enough for what falls down."""
-    soil = np.stack(np.meshgrid(np.arange(8), np.arange(6), indexing="ij")).reshape(2, -1) * SPACING
-    floor = np.stack(np.meshgrid(np.arange(-3, 25), np.arange(-3, 0), indexing="ij")).reshape(2, -1) * SPACING
-    x = np.concatenate([soil, floor], axis=1)
-    n, still = x.shape[1], np.arange(soil.shape[1], x.shape[1])
-    material = DruckerPrager(1e5, 0.3, friction, density=2000.0)
-    kernel, viscosity = CubicSpline(2.5 * SPACING), Viscosity(0.3, 0.7, material.sound)
-    model = Continuum(material, kernel, viscosity, np.array([0.0, -9.81]), np.full(n, 0.2), (Tool(still, floor),))
-    return model, model.at_rest(jnp.asarray(x))
+from tests.core.test_marching import heap
 
 
 def test_a_run_resumes_to_the_same_bits(tmp_path):

@@ -5,23 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.shape import Patch, Plane, Rough, Sphere
+from difsim.shape import Patch, Rough
+from tests.core.test_noise import BALL, POINTS, distances, heights, rough_plane
 from tests.helpers import check_gradients
-
-PLANE = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-BALL = Sphere((0.1, -0.2, 0.3), 2.0)
-
-POINTS = jnp.array(np.random.default_rng(3).uniform(-40, 40, size=(4000, 3)))
-
-
-def rough_plane(amplitude=1.0, seed=5, octaves=4, sdf=PLANE, wavelength=10.0):
-    return Rough(sdf, amplitude, wavelength, seed, octaves)
-
-
-heights = jax.jit(jax.vmap(lambda sdf, x: sdf.height(x), in_axes=(None, 0)))
-
-distances = jax.jit(jax.vmap(lambda sdf, x: sdf.distance(x), in_axes=(None, 0)))
 
 
 def test_derivatives_of_the_normal():
@@ -56,15 +42,3 @@ def test_the_distance_never_overshoots():
     claimed = np.abs(distances(ball, jnp.array(points)))
     assert np.all(claimed <= true + 1e-4)
     assert np.median(claimed / true) > 0.4
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: rough_plane(octaves=0), "octaves: 0"),
-        (lambda: rough_plane(octaves=33), "give 1 to 32"),
-    ],
-)
-def test_wrong_input_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -9,7 +9,7 @@ import trimesh
 
 from difsim.gravity import inscribe, pack
 from difsim.gravity.inscribed import Inscribed, clearance, gap
-from difsim.gravity.packing import Lumps, cluster_lumps
+from difsim.gravity.packing import Lumps
 from difsim.mesh import TriMesh
 from difsim.units import G
 from tests.catalogue import rotation
@@ -195,27 +195,3 @@ def test_published_rule():
     assert len(packing.lumps.volume) == len(dumbbell().faces) and (packing.lumps.volume >= 0).all()
     assert set(packing.lumps.lobe) == {0, 1}
     assert published_rule(dumbbell(), [lobe.scale(0.5) for lobe in two_lobes()])[1] < 0.8
-
-
-BALL = Inscribed(np.array([0.0, 0.0, 1.1]), 0.5 * np.eye(3))
-
-NO_LUMPS = Lumps(np.zeros((0, 3)), np.zeros(0), np.zeros(0), np.zeros(0, int))
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda mesh: inscribe(mesh, 0), "count: 0"),
-        (lambda mesh: inscribe(mesh, 2, starts=0), "starts: 0"),
-        (lambda mesh: cluster_lumps(mesh, [BALL], 5), "count = 5"),
-        (lambda mesh: pack(mesh, -1.0, ellipsoids=[BALL]), "densities"),
-        (lambda mesh: pack(mesh, (1.0, 2.0), ellipsoids=[BALL]), "densities"),
-        (lambda mesh: pack(mesh, 1.0, ellipsoids=()), "at least one"),
-        (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL], GM=0.0), "GM"),
-        (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL.scale(3.0)], mascons=NO_LUMPS), "leaves the mesh"),
-        (lambda mesh: pack(mesh, 1.0, ellipsoids=[BALL, BALL], mascons=NO_LUMPS), "overlap"),
-    ],
-)
-def test_wrong_input_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make(dumbbell())

@@ -108,12 +108,6 @@ def test_many_at_once(scene):
     close(*(jax.jit(jax.vmap(lambda law, old, f=f: slope(f, law, old)))(many, olds) for f in (map_pairs, direct)))
 
 
-def test_what_is_refused(scene):
-    (_, samples, memory), who = scene
-    with pytest.raises(ValueError, match="gives bool where floats belong"):
-        pair_map(lambda a, b, c: a["charge"] > b["charge"], samples, memory, ends(*who))
-
-
 def test_what_is_made_once_is_itself_and_so_are_its_derivatives():
     x, known = jnp.linspace(0.1, 2.0, 7), jnp.asarray(True)
 

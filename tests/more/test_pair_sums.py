@@ -121,12 +121,6 @@ def test_an_accelerator_sums_as_a_cpu_does(scene):
     close(*(way(whole, samples, neighbours.index, neighbours.longest) for way in (sum_in_blocks, sum_in_parts)))
 
 
-def test_sums_are_of_floats(scene):
-    neighbours, _, samples = scene
-    with pytest.raises(ValueError, match="floats belong"):
-        pair_sums(lambda a, b: a["x"][0] > b["x"][0], samples, neighbours)
-
-
 def test_a_list_without_room_counts_no_pair_twice(scene):
     neighbours, _, samples = scene
     cut = eqx.tree_at(lambda s: s.index, neighbours, neighbours.index[:2])

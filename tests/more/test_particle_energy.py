@@ -5,41 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Courant, FixedSteps, simulate
+from difsim import Courant, FixedSteps
 from difsim.contact import RollingTorque
-from difsim.dem import Grains, HertzMindlin
+from difsim.dem import Grains
 from difsim.dem.losses import ContactLosses
-from difsim.shape import Plane
-from difsim.sph import Continuum, DruckerPrager, Tool, Viscosity
 from difsim.sph.density import FixedDensity
-from difsim.sph.kernel import WendlandC2
-from difsim.sph.losses import ContinuumLosses
 from difsim.sph.tools import Sliding
-
-R, RHO, G = 5e-3, 2500.0, 9.81
-
-MASS = 4 / 3 * np.pi * RHO * R**3
-
-FLOOR = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
-
-def hertz(**changes):
-    return HertzMindlin(**{"modulus": 1e7, "poisson": 0.25, "restitution": 0.6, "friction": 0.5} | changes)
-
-
-def run(model, state, end, solver):
-    """The energies by name at the end of a run, J, and the change of their sum."""
-    solution = simulate(model, state, [0.0, end], solver=solver, throw=False)
-    assert not any("energy" in reason for reason in solution.unknown)
-    total = sum(solution.energy.values())
-    return {name: float(part[-1]) for name, part in solution.energy.items()}, float(total[-1] - total[0])
-
-
-def ball(law, velocity, spin=(0.0, 0.0, 0.0), gravity=0.0, height=1.0001 * R):
-    model = Grains(law, np.full(1, R), RHO, (0.0, 0.0, -gravity), (FLOOR,), losses=ContactLosses())
-    state = model.at_rest(jnp.array([[0.0], [0.0], [height]]))
-    given = jnp.array(velocity)[:, None], jnp.array(spin)[:, None]
-    return model, eqx.tree_at(lambda s: (s.velocity, s.spin), state, given)
+from tests.core.test_particle_energy import MASS, RHO, G, R, ball, block, hertz, run
 
 
 def test_sliding_sphere_loses_friction_times_distance():
@@ -88,20 +60,6 @@ def test_balance_with_friction_closes_and_no_loss_is_negative():
     parts, change = run(model, state, 3e-3, FixedSteps(400))
     assert abs(change) < 5e-5 * 0.5 * MASS * 0.3**2
     assert min(parts["damping"], parts["friction"]) > 0
-
-
-def block(cohesion, alpha, path=None, n=8, **changes):
-    """A square block of soil in the plane on a row of tools, which move along a path."""
-    spacing, sound = 0.01, 30.0
-    soil = DruckerPrager(1e6, 0.3, 0.3, cohesion=cohesion, density=2000.0)
-    x, y = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
-    place = jnp.asarray(spacing * np.stack([x.ravel(), y.ravel()]).astype(float))
-    lowest = np.flatnonzero(np.asarray(y.ravel()) < 2)
-    tools = () if path is None else (Tool(lowest, place[:, lowest], path),)
-    given = {"gravity": (0.0, 0.0), "tools": tools, "losses": ContinuumLosses()} | changes
-    mass = np.full(n * n, 2000.0 * spacing**2)
-    model = Continuum(soil, WendlandC2(2.5 * spacing), Viscosity(alpha, 0.0, sound), mass=mass, **given)
-    return model, model.at_rest(place)
 
 
 def test_ringing_elastic_block_loses_only_the_error_of_its_steps():

@@ -11,29 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import trimesh
 
 from difsim.gravity import Polyhedron
-from difsim.mesh import TriMesh, load
+from difsim.mesh import load
 from difsim.units import G
+from tests.core.test_polyhedron import CUBE, at_point, evaluate, icosphere
 from tests.helpers import slope, to_single
-
-
-def icosphere(subdivisions: int, scale=(1.0, 1.0, 1.0)) -> TriMesh:
-    body = trimesh.creation.icosphere(subdivisions=subdivisions)
-    return TriMesh(np.asarray(body.vertices) * scale, np.asarray(body.faces))
-
-
-at_point = jax.jit(lambda body, x: (body.potential(x), body.acceleration(x), body.gradient(x)))
-
-
-def mesh_of(body: trimesh.Trimesh) -> TriMesh:
-    return TriMesh(np.asarray(body.vertices), np.asarray(body.faces))
-
-
-CUBE = Polyhedron(mesh_of(trimesh.creation.box((2, 2, 2))), 1 / G)  # G ρ = 1
-
-evaluate = jax.jit(lambda body, points: body.evaluate(points))
 
 
 def _shapes(vertices: int, faces: int) -> Polyhedron:

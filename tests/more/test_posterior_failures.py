@@ -86,19 +86,3 @@ def test_prior_that_excludes_the_data_is_stated():
     found = posterior(Problem({"a": Bounded(0.0, 1.0), "b": Bounded(0.0, 1.0)}, toys.line, data))
     assert not found.explains_data and not found.ok and "does NOT explain" in str(found)
     assert "nan" not in str(found).lower()
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: Tempered(10, 8), "particles"),
-        (lambda: Tempered(share=1.0), "share"),
-        (lambda: Importance(prior=0.0), "prior"),
-        (lambda: posterior(toys.linear(), effective_size=1), "no distribution"),
-        (lambda: posterior(toys.linear(), bound=lambda p: 0.0), "a bound is for leaves"),
-        (lambda: posterior(toys.linear().hold({"a": 0.0, "b": 0.0})), "every unknown is held"),
-    ],
-)
-def test_refused(make, says):
-    with pytest.raises(ValueError, match=says):
-        make()

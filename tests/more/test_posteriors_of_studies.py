@@ -9,12 +9,10 @@ import pytest
 import xarray as xr
 
 from experiments import posteriors, ranks
-from experiments.agilkia.run import Agilkia
 from experiments.cliff import posterior as soil
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.run import CliffStudy
 from experiments.cobbles.posterior import Pixels, reflections
-from experiments.cobbles.run import Cobbles
 from experiments.harness import Found, write
 from inversion import Importance, Tempered, corner, sample
 from inversion.pairs import draw_pairs, pairs_of
@@ -98,16 +96,3 @@ def test_states_are_integrated_out_of_the_pixels():
     assert turned.shape == (36,)
     assert turned @ turned == pytest.approx(pixels @ pixels - np.sum((basis.T @ pixels) ** 2))
     np.testing.assert_allclose(told(pixels + columns @ (rng.standard_normal(24) / np.logspace(-6, 6, 24))), turned)
-
-
-@pytest.mark.parametrize("options", [{"stage": "design"}, {"stage": "impact", "unknowns": ("markers",)}])
-def test_posterior_of_the_contact_is_refused_elsewhere(options):
-    with pytest.raises(ValueError, match="--posterior belongs to --stage impact"):
-        Cobbles(posterior=1, **options)
-
-
-def test_coverage_is_of_an_inversion():
-    with pytest.raises(ValueError, match="grains"):
-        Agilkia.stages["coverage"](Agilkia(stage="coverage", regolith="grains"), None)
-    with pytest.raises(ValueError, match="--repetitions 0"):
-        Agilkia(repetitions=0)

@@ -141,32 +141,3 @@ def test_doubts_about_an_inversion_are_stated(changes, doubt):
     assert "\n>" not in inversion() and "They bound the friction on one side." in inversion()
     (said,) = [line for line in inversion(**changes).splitlines() if line.startswith(">")]
     assert doubt in said
-
-
-def test_a_report_on_another_body_is_not_of_philae():
-    ours = {
-        "deepest_sole_m": 0.1,
-        "energy_after_J": 1.0,
-        "energy_before_J": 5.0,
-        "peak_force_N": 7.0,
-        "left": True,
-    }
-    found = {
-        "lander": "Hopper",
-        "body": "Bennu",
-        "assumed": ["a"],
-        "ground": {"thickness": 0.272},
-        "sequence_s": {},
-    }
-    found |= {"grains": ours, "reduced": ours, "diameter_m": 0.05}
-    text = text_of("agilkia", "grains", found)
-    assert "Hopper on Bennu" in text and "paper:" not in text and "Philae" not in text
-    assert "* a\n" in text and "thickness 0.272." in text
-    assert "the paper: 7.0 N" in text_of("agilkia", "grains", found | {"paper": ours})
-
-
-def test_assumptions_of_tracks_and_meshes_are_listed():
-    found = {"energy_ratio": 0.5, "energy_ratio_sigma": 0.1, "states": [], "pixel_px": 1.0, "marker_m": 0.67e-3}
-    assert "1 px of a marker in an image, 0.67 mm of its place" in text_of("cobbles", "tracks", found)
-    found = {"greatest_error": {"acceleration": 1e-3, "potential": 1e-4}, "GM_m3_s2": 666.2, "unit": "km"}
-    assert "in km (--unit). Its GM is 666.2 m³/s²" in text_of("gravity", "errors", found)

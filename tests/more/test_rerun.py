@@ -78,22 +78,6 @@ def test_another_input_or_a_missing_file_is_a_difference(ran):
     assert compare(ran, other)["result.nc: time"] == ("float64 (3,)", "nothing")
 
 
-def test_what_cannot_be_repeated_is_refused(ran, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="is the folder that is repeated"):
-        Rerun(folder=ran, out=ran).run()
-    for command in (Rerun(folder=tmp_path), Compare(folder=ran, other=tmp_path)):
-        with pytest.raises(ValueError, match="has no results"):
-            command.run()
-    (ran.parent / "ground.txt").unlink()
-    for copy in (ran / "inputs").iterdir():
-        copy.write_text("5.0")
-    with pytest.raises(ValueError, match="is not as it was read"):
-        Rerun(folder=ran).run()
-    monkeypatch.setattr(rerun, "find_studies", lambda package: {})
-    with pytest.raises(ValueError, match="which is not installed"):
-        Rerun(folder=ran).run()
-
-
 @pytest.mark.parametrize("name", sorted(find_studies(experiments)))
 def test_the_options_of_each_study_survive_their_file(name, tmp_path):
     kind = find_studies(experiments)[name].load()

@@ -9,7 +9,6 @@ from scipy.optimize import brentq
 from difsim import Adaptive, AtRest, Ignore, Outside, Status, simulate
 from difsim.body import RigidState
 from difsim.contact import Vertices
-from difsim.dynamics import PointState
 from difsim.shape import Sphere
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube, jumping, throw_cube
 
@@ -89,10 +88,3 @@ def test_what_does_not_settle_says_so():
     assert float(jnp.linalg.norm(gone.last.body.position)) > 1.0 and float(gone.times[-1]) < 100.0
     with pytest.raises(RuntimeError, match="UNSETTLED"):
         drop(last=30.0, throw=True)
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="hold"):
-        AtRest(hold=0.0)
-    with pytest.raises(ValueError, match="PointState, and the state of Hopper is HopperState"):
-        simulate(cube(1e-3), PointState((0.0, 0.0, 1.0)), jnp.array([0.0, 1.0]), until=AtRest())

@@ -1,7 +1,6 @@
 """What stands in the way of a result is named, and nothing that was finished is lost or half there."""
 
 import errno
-import json
 import os
 import shutil
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from experiments.data_files import CopyData
-from experiments.export import Export
 from experiments.harness import Found, Study
 from inversion import Checkpoint
 
@@ -31,28 +29,6 @@ class Toy(Study):
 
     stage: Literal["fall"] = "fall"
     stages: ClassVar = {"fall": fall}
-
-
-@pytest.mark.parametrize("name", [".lock", "log.txt", "summary.json", "result.nc", "picture.png", "report.html"])
-def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, name):
-    (tmp_path / name / "inside").mkdir(parents=True)
-    with pytest.raises(OSError) as refused:
-        Toy(out=tmp_path).run()
-    assert (refused.value.filename2 or refused.value.filename) == str(tmp_path / name)
-    assert not list(tmp_path.rglob(".part-*"))
-    assert name in (".lock", "log.txt") or (tmp_path / "toy_checkpoint").is_dir()
-    shutil.rmtree(tmp_path / name)
-    Toy(out=tmp_path).run()
-    assert json.loads((tmp_path / "summary.json").read_text())["time_s"] == 0.5
-
-
-def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
-    (tmp_path / "out").touch()
-    with pytest.raises(ValueError, match=r"out is a file, .* give another --out"):
-        Toy(out=tmp_path / "out").run()
-    (tmp_path / "toy_checkpoint").touch()
-    with pytest.raises(ValueError, match="toy_checkpoint is a file"):
-        Toy(out=tmp_path).run()
 
 
 @pytest.mark.parametrize("write", [lambda out: Toy(out=out).run(), lambda out: CopyData(to=out).run()])
@@ -84,11 +60,3 @@ def test_a_run_killed_at_its_end_leaves_no_half_checkpoint(tmp_path, monkeypatch
     assert not (tmp_path / "toy_checkpoint").exists() and list(tmp_path.glob(".part-*"))
     Toy(out=tmp_path).run()
     assert not list(tmp_path.rglob(".part-*"))
-
-
-@pytest.mark.parametrize("content", [b"", b"no result", os.urandom(5000)], ids=["empty", "a text", "random"])
-def test_what_is_no_result_is_not_exported(content, tmp_path):
-    path = tmp_path / "result.nc"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"result\.nc is no result of a run"):
-        Export(result=path, to=tmp_path / "out").run()

@@ -137,17 +137,3 @@ def test_other_observations_are_another_inversion(tmp_path, monkeypatch):
         with pytest.raises(Caught):
             agilkia.Agilkia(observations=path, out=tmp_path / "out").run()
     assert caught[0] == caught[1] != caught[2]
-
-
-def test_changed_function_is_not_answered_by_its_old_outputs(tmp_path):
-    x = {"x": np.arange(3.0)}
-    sweep(lambda case: {"y": case["x"]}, x, checkpoint=Checkpoint(tmp_path, "one"))
-    for other in (lambda case: {"y": case["x"], "z": case["x"]}, lambda case: {"y": jnp.ones(2) * case["x"]}):
-        with pytest.raises(ValueError, match="of another function"):
-            sweep(other, x, checkpoint=Checkpoint(tmp_path, "one"))
-
-
-def test_pictures_of_a_damaged_result_are_refused(tmp_path):
-    (tmp_path / "result.nc").write_bytes(b"no result")
-    with pytest.raises(ValueError, match=r"result\.nc is no result of a run .* run without --stage pictures"):
-        agilkia.Agilkia(out=tmp_path, stage="pictures").run()

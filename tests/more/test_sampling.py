@@ -9,7 +9,6 @@ from scipy.spatial import cKDTree
 from difsim.sph import Tool
 from difsim.sph.tools import Carried, Sliding, Stopping, Turning
 from experiments.sampling.collect import orderings, settling_time
-from experiments.sampling.run import Sampling
 from experiments.sampling.scene import (
     CASES,
     CLEARANCE,
@@ -106,17 +105,6 @@ def test_the_tray_goes_down_with_the_tool():
     ]
     assert np.flatnonzero(scene.is_in_tray(position, 0.3)).tolist() == [2, 3]
     assert scene.is_in_tray(position, 0.3).shape == (scene.bed.shape[1],)
-
-
-@pytest.mark.parametrize("spacing", [0.0, -0.001, 0.003])
-def test_a_spacing_that_cannot_touch_from_3_mm_is_refused(spacing):
-    with pytest.raises(ValueError, match="--spacing"):
-        Scene.build(CASES["E0"], spacing)
-
-
-def test_a_time_that_is_not_ahead_is_refused():
-    with pytest.raises(ValueError, match="--until"):
-        Sampling(until=0.0)
 
 
 def test_settling_is_the_longest_flight_and_areas_are_named():

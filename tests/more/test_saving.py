@@ -2,7 +2,6 @@
 
 import time
 import tracemalloc
-from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -15,7 +14,7 @@ from difsim.saving.atomic import write_atomically
 from difsim.saving.checkpoint import ABOUT, Checkpoint
 from difsim.saving.marks import digest
 from difsim.typing import Scalar
-from tests.crafted import HARM, Harmful, plant
+from tests.crafted import HARM, plant
 
 
 def test_a_write_that_is_killed_leaves_the_file_before(tmp_path):
@@ -36,15 +35,6 @@ def test_a_write_that_is_killed_leaves_the_file_before(tmp_path):
     assert path.read_text() == "old"
     write("new")
     assert path.read_text() == "new" and list(path.parent.iterdir()) == [path]
-
-
-def test_a_full_disk_is_reported_with_the_path(tmp_path):
-    path, full = tmp_path / "piece.arrays", Path("/dev/full")  # a device on which nothing has room
-    if not full.exists():
-        pytest.skip("this system has no /dev/full")
-    with pytest.raises(OSError, match=r"No space left on device: .*piece\.arrays"), write_atomically(path):
-        full.write_bytes(bytes(10**6))
-    assert not list(tmp_path.iterdir())
 
 
 class Sized(eqx.Module):
@@ -96,14 +86,6 @@ def test_what_may_have_grown_may_grow_along_one_axis(tmp_path):
             kept.read_tree("list", other, grown=True)
     with pytest.raises(ValueError, match="other arrays than are asked for"):
         kept.read_tree("list", jnp.zeros((3, 1)))
-
-
-def test_no_objects_are_written(tmp_path):
-    kept = Checkpoint(tmp_path, "mark")
-    for what in (np.array([Harmful()]), np.array(["text"])):
-        with pytest.raises(ValueError, match="give numbers"):
-            kept.write("piece", {"x": what})
-    assert not list(kept.folder.iterdir())
 
 
 def test_other_files_are_refused_and_never_executed(tmp_path, monkeypatch):
@@ -176,12 +158,6 @@ def test_a_hash_tells_all_values_apart():
     assert digest((1.5, [2, 3])) == digest([np.float64(1.5), (jnp.asarray(2), 3)])
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     assert digest(np.arange(3.0)) == digest(np.arange(3.0, dtype=">f8"))
-
-
-def test_what_has_no_lasting_hash_is_refused():
-    for what in (print, lambda x: x, object(), np.array([print]), {"a": {1, 2}}):
-        with pytest.raises(ValueError, match="no lasting hash"):
-            digest(what)
 
 
 def test_numpy_alone_reads_a_piece(tmp_path):

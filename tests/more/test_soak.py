@@ -92,18 +92,6 @@ def test_an_interrupted_search_goes_on(run_search, monkeypatch, tmp_path):
     assert json.loads((out / "summary.json").read_text())["scenes"] == before
 
 
-def test_what_is_no_failure_is_refused(tmp_path):
-    path = tmp_path / "other.json"
-    for content in ("{}", "[]", '{"model": "none", "index": 0, "numbers": {}}'):
-        path.write_text(content)
-        with pytest.raises(ValueError, match=r"other\.json"):
-            Soak(repeat=path, out=tmp_path / "out").run()
-    with pytest.raises(ValueError, match="--repeat FILE"):
-        Soak(stage="repeat", out=tmp_path / "out").run()
-    with pytest.raises(ValueError, match="--model nonsense: there is none"):
-        Soak(model=("nonsense",), out=tmp_path / "out").run()
-
-
 def test_the_page_shows_what_the_summary_says(run_search, tmp_path):
     out, _ = run_search
     Soak(stage="page", results=out, out=tmp_path / "docs").run()

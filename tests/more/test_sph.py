@@ -2,29 +2,12 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from difsim.particles.neighbours import Neighbours
-from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
+from difsim.sph import Continuum, CubicSpline
 from difsim.sph.kernel import WendlandC2
-
-SOIL = DruckerPrager(0.84e6, 0.3, np.radians(19.8), cohesion=100.0, density=2650.0)
-
-
-def grid(d, spacing=0.1, cells=9):
-    return np.stack(np.meshgrid(*d * [np.arange(cells)], indexing="ij")).reshape(d, -1) * spacing
-
-
-def block(position, spacing=0.1):
-    """Particles without gravity or tools, their neighbours, and a state at rest."""
-    d, n = position.shape
-    viscosity = Viscosity(0.3, 0.7, SOIL.sound)
-    model = Continuum(SOIL, CubicSpline(2.5 * spacing), viscosity, jnp.zeros(d), jnp.full(n, 2650 * spacing**d))
-    return model, model.at_rest(jnp.asarray(position)), Neighbours.allocate(position, 2.5 * spacing, 0.0)
-
-
-field = eqx.filter_jit(lambda model, state, neighbours: model.field(jnp.zeros(()), state, neighbours)[0])
+from tests.core.test_sph import SOIL, block, field, grid
 
 
 def strain_error(d, kernel, support):

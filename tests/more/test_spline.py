@@ -3,29 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
-from difsim.spline import GridSpline, interpolate
-
-ORIGIN, SPACING = np.array([-1.0, 2.0, 0.5]), np.array([0.3, 0.2, 0.5])
-
-SHAPE = (6, 9, 7)
-
-DEGREES = pytest.mark.parametrize("degree", [2, 3])
-
-
-def grid():
-    axes = [ORIGIN[a] + SPACING[a] * np.arange(SHAPE[a]) for a in range(3)]
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-
-
-def rough_table(degree):
-    return GridSpline(ORIGIN, SPACING, jax.random.normal(jax.random.PRNGKey(5), SHAPE), degree)
-
-
-def inner_points(spline, n, seed=1):
-    u = np.random.default_rng(seed).uniform(size=(n, 3))
-    return spline.lower[None] + jnp.asarray(u) * (spline.upper - spline.lower)[None]
+from difsim.spline import interpolate
+from tests.core.test_spline import DEGREES, ORIGIN, SPACING, grid, inner_points, rough_table
 
 
 def polynomial(x, degree):

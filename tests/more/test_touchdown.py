@@ -3,20 +3,13 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from difsim import Adaptive, Status, simulate
+from tests.core.test_touchdown import TIMES, run
 from tests.helpers import count_traces
-from tests.philae import CENTRAL, NAMES, P0, build, integrands
+from tests.philae import NAMES, P0, build
 from tests.ways import forward
-
-TIMES = np.linspace(0.0, 0.6, 7)
-
-
-def run(p, method, gear=CENTRAL, clearance=0.02, times=TIMES):
-    model, state = build(p, gear, clearance)
-    return simulate(model, state, times, **method, integrals=integrands, throw=False)
 
 
 @pytest.fixture(scope="module")

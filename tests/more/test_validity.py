@@ -2,34 +2,18 @@
 
 import warnings
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from difsim import Ignore, safe, simulate
-from difsim.contact import CompressionDamping, Hooke, NormalForce, NoSmoothing
+from difsim.contact import NoSmoothing
 from difsim.contact.regularisation import Smoothing
-from difsim.declarations import quantity
 from difsim.stepping.trust import Warn
-from difsim.typing import Scalar
 from experiments.scenes.closed import EARTH
 from experiments.scenes.line import Line, LineState
-from tests.ways import forward
-
-TIMES = jnp.array([0.0, 0.3])
-
-LAX = forward(1e-5, 1e-5)
-
-
-class OwnLaw(eqx.Module):
-    """A user's law of no base class, which says nothing of itself."""
-
-    stiffness: Scalar = quantity("", "a number of a toy")
-
-    def force(self, depth, rate):
-        return jnp.where(depth > 0, self.stiffness * depth + 40.0 * rate, 0.0)
+from tests.core.test_validity import LAX, TIMES, OwnLaw, fall
 
 
 class OwnSmoothLaw(OwnLaw):
@@ -42,12 +26,6 @@ class OwnSmoothLaw(OwnLaw):
 def bounce(law, **options):
     model, start = Line(law, gravity=EARTH, is_held=True), LineState((0.0, 0.2), (0.0, 0.0))
     return simulate(model, start, TIMES, **LAX, throw=False, **options).last.x[1]
-
-
-def fall(stiffness, regularisation, method, **options):
-    law = NormalForce(Hooke(stiffness), CompressionDamping(40.0), regularisation)
-    model = Line(law, gravity=EARTH, is_held=True)
-    return simulate(model, LineState((0.0, 0.2), (0.0, 0.0)), TIMES, **method, throw=False, **options)
 
 
 def test_law_without_base_is_refused_unless_declared_continuous():

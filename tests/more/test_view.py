@@ -3,7 +3,6 @@
 import csv
 import importlib.util
 import json
-import os
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,8 +14,8 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.grains_series import corners_of
 from experiments.agilkia.outline import outline
 from experiments.agilkia.scenario import experiment
-from experiments.export import Export, choose, export_csv, export_vtk
-from experiments.geometry import line, parts, read, relief, spheres, surface
+from experiments.export import choose, export_csv, export_vtk
+from experiments.geometry import line, parts, relief, spheres, surface
 from experiments.view import View
 
 TURN = np.array([0.5**0.5, 0.0, 0.0, 0.5**0.5])  # a quarter about z
@@ -126,22 +125,6 @@ def test_pictures_and_an_animation_of_a_result(result, tmp_path, capsys):
     assert picture.shape == (150, 200, 3) and (picture != 255).any(axis=2).mean() > 0.02  # something is there
     with pytest.raises(ValueError, match="--follow rocket: there are vertices_1, vertices_2"):
         View(result=tmp_path / "result.nc", out=tmp_path / "out", follow="rocket").run()
-
-
-@needs_pyvista
-def test_a_folder_is_read_and_an_empty_one_refused(result, tmp_path, capsys):
-    (tmp_path / "run" / "stage").mkdir(parents=True)
-    with pytest.raises(ValueError, match="has no result"):
-        read(tmp_path / "run")
-    result.to_netcdf(tmp_path / "run" / "result.nc", engine="h5netcdf")
-    tree = xr.DataTree.from_dict({"column_0": result[["speed"]]})
-    tree.to_netcdf(tmp_path / "run" / "stage" / "result.nc", engine="h5netcdf")
-    assert list(read(tmp_path / "run")) == ["result", "stage_result_column_0"]
-    Export(result=tmp_path / "run", to=tmp_path / "to", frames=1).run()
-    printed = capsys.readouterr().out.split()
-    assert str(tmp_path / "to" / "result_time.csv") in printed and all(os.path.isfile(path) for path in printed)
-    with pytest.raises(ValueError, match="--frames 0"):
-        Export(result=tmp_path / "run", frames=0)
 
 
 def test_the_boulders_corners_are_on_its_surface():
