@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from difsim.extras import require
-from difsim.saving.texts import read_text
+from difsim.saving.texts import read_number, read_text
 
 from .dates import seconds_from
 
@@ -145,7 +145,7 @@ def _number(pandas: Any, row: int, given: Any) -> float:
     if isinstance(given, str) and text in GAPS:
         return np.nan
     try:
-        return float(text)
+        return read_number(text)
     except ValueError:
         raise ValueError(f"row {row}: {given!r}") from None
 

@@ -58,11 +58,11 @@ def read_description(path: str | PathLike) -> Description:
     try:
         check_file(path, MOST)
         root = ElementTree.parse(path).getroot()
-        _refuse_nan(root)
         if root.tag == "robot":
             text, locked = read_urdf(path, root)
             spec = mujoco.MjSpec.from_string(text)
         else:
+            _refuse_nan(root)
             if path.suffix == ".xml":
                 spec = mujoco.MjSpec.from_file(str(path))
             else:  # MuJoCo knows a file by its suffix in lower case alone
@@ -73,7 +73,7 @@ def read_description(path: str | PathLike) -> Description:
             if link.explicitinertial and link.mass < 0:  # MuJoCo makes it 0
                 raise ValueError(f"link {link.name!r}: mass = {link.mass:g} kg must be 0 or more")
         model = spec.compile()
-    # LookupError: an encoding that Python does not know, or a mesh without a file.
+    # LookupError: an encoding that Python does not know.
     except (ValueError, LookupError, ElementTree.ParseError) as error:
         raise ValueError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     data = mujoco.MjData(model)

@@ -33,7 +33,7 @@ def read_cameras(path: str | PathLike, further: Sequence[str] = ()) -> dict[str,
 
     **Arguments:** `path`; `further`, keys of a JSON file besides "cameras" that the caller reads itself; a note may
     stand there, too. **Returns:** name -> camera.
-    **Raises:** ValueError for another suffix, for missing, unknown, misshapen or non-finite entries, skew,
+    **Raises:** ValueError for another suffix, for missing, unknown, repeated, misshapen or non-finite entries, skew,
     binned or cut images, and distortion that `Camera` does not have (tangential, rational, thin prism, fisheye);
     FileNotFoundError.
     """
@@ -52,9 +52,13 @@ def read_cameras(path: str | PathLike, further: Sequence[str] = ()) -> dict[str,
 def _read_json(path: Path, further: Sequence[str]) -> dict[str, Camera]:
     text = read_text(path, encoding="utf-8-sig")
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: no JSON: {error}") from None
+        content = json.loads(text, object_pairs_hook=_require_unique_keys)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: line {error.lineno}: no JSON: {error.msg}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: no calibration: its JSON is nested too deep") from None
+    except ValueError as error:  # a number with more digits than Python reads
+        raise ValueError(f"{path}: no calibration: {error}") from None
     table = content.get("cameras") if isinstance(content, dict) else None
     if not isinstance(table, dict) or not table:
         raise ValueError(f'{path}: no cameras: give {{"cameras": {{NAME: {{"fx": ...}}}}}}')
@@ -65,23 +69,39 @@ def _read_json(path: Path, further: Sequence[str]) -> dict[str, Camera]:
         try:
             if not isinstance(entry, dict):
                 raise ValueError(f"{entry!r} is not a table of {sorted(REQUIRED)}")
+            if twin := next((known for known in found if table[known] == entry), None):
+                raise ValueError(f"is the same as {twin!r}: leave one out, for its pixels would count twice")
             found[name] = _camera(entry)
         except ValueError as error:
             raise ValueError(f"{path}: camera {name!r}: {error}") from None
     return found
 
 
+def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table of a JSON file. **Raises:** ValueError for a key that it has twice: the last would count alone."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        twice = sorted({name for name, _ in pairs if [key for key, _ in pairs].count(name) > 1})
+        raise ValueError(f"{twice} stand twice in one table: give each a name of its own")
+    return table
+
+
 def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further: Any) -> None:
     """Write a file that `read_cameras` reads.
 
     **Arguments:** `path`; `cameras` by name; `further` keys of the file.
-    **Raises:** ValueError for numbers that are not finite, such as the size of an image without one.
+    **Raises:** ValueError for a camera whose image has no size, and for further numbers that are not finite.
     """
     table = {}
     for name, camera in cameras.items():
+        if not np.isfinite(camera.size).all():
+            raise ValueError(f"write_cameras: camera {name!r} has no size of its image: give Camera(size=...)")
         names = (*REQUIRED, *(key for key in OPTIONAL if np.isfinite(getattr(camera, key))))
         table[name] = {key: np.asarray(getattr(camera, key)).tolist() for key in names}
-    text = json.dumps({"cameras": table, **further}, indent=1, allow_nan=False)
+    try:
+        text = json.dumps({"cameras": table, **further}, indent=1, allow_nan=False)
+    except ValueError as error:
+        raise ValueError(f"write_cameras: {sorted(further)}: {error}: JSON has no such number") from None
     with write_atomically(Path(path)) as whole:
         whole.write_text(text + "\n")
 
@@ -92,10 +112,7 @@ def _camera(entry: Mapping[str, Any]) -> Camera:
         raise ValueError(f"missing {missing}, unknown {unknown}: give {sorted(REQUIRED)}, perhaps rate")
     values = {}
     for name, value in entry.items():
-        try:
-            array = np.asarray(value, float)
-        except (TypeError, ValueError, OverflowError):
-            array = np.full(1, np.nan)
+        array = _numbers(value)
         shape = (REQUIRED | OPTIONAL)[name]
         if array.shape != ((shape,) if shape else ()) or not np.isfinite(array).all():
             raise ValueError(f"{name} = {value!r}: give {shape or 1} finite numbers in {UNIT.get(name, '1')}")
@@ -105,3 +122,22 @@ def _camera(entry: Mapping[str, Any]) -> Camera:
     if np.linalg.norm(values["rotation"]) > 2 * np.pi:
         raise ValueError(f"rotation = {values['rotation'].tolist()} rad is more than a turn: in degrees?")
     return Camera(**values)
+
+
+def _numbers(value: Any) -> np.ndarray:
+    """The array that a JSON file holds; NaN for what is no number, such as a text or a Boolean."""
+    try:
+        array = np.asarray(value)
+        return array.astype(float) if array.dtype.kind in "iuf" and not has_boolean(value) else np.array(np.nan)
+    except (TypeError, ValueError, OverflowError):
+        return np.array(np.nan)
+
+
+def has_boolean(value: Any) -> bool:
+    """Whether a Boolean is in a value of a JSON file, which NumPy would take as 0 or 1 among numbers.
+
+    **Arguments:** `value`, with its lists and tables. **Returns:** the answer.
+    """
+    if isinstance(value, dict):
+        value = list(value.values())
+    return any(map(has_boolean, value)) if isinstance(value, list) else isinstance(value, bool)

@@ -22,6 +22,16 @@ def read_text(path: str | PathLike, most: int = MOST, encoding: str = "utf-8") -
         raise ValueError(f"{path}: no text in UTF-8") from None
 
 
+def read_number(text: str) -> float:
+    """The number that a text of a file is: as `float`, but 1_0, which Python alone reads as ten, is none.
+
+    **Arguments:** `text`. **Returns:** the number. **Raises:** ValueError.
+    """
+    if "_" in text:
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
+
+
 def check_file(path: str | PathLike, most: int) -> None:
     """Check what a file is before it is opened: opening a pipe would block.
 

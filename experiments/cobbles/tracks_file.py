@@ -24,9 +24,11 @@ import pandas as pd
 
 from difsim.body import RigidBody
 from difsim.camera import Camera, read_cameras
+from difsim.camera.files import has_boolean
+from difsim.checks import instance
 from difsim.mesh import TriMesh, load
 from difsim.mesh.distance import signed_distance
-from difsim.saving.texts import read_text
+from difsim.saving.texts import read_number, read_text
 from experiments.cobbles.arcs import Tracks
 from experiments.cobbles.stones import SIZES
 
@@ -73,8 +75,11 @@ def read_experiment(calibration: str | PathLike, meshes: list[str | PathLike]) -
                 f"{calibration}: body {name!r}: unknown {unknown}: give {sorted(KEYS)}: a body is uniform"
             )
         try:
-            mass, places = float(entry["mass_kg"]), entry["markers_m"]
-            markers = np.array(list(places.values()), float)
+            mass, places = entry["mass_kg"], entry["markers_m"]
+            markers = np.array(list(places.values()))
+            if markers.dtype.kind not in "iuf" or type(mass) not in (int, float) or has_boolean(places):
+                raise ValueError("a text or a Boolean")
+            mass, markers = float(mass), markers.astype(float)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise ValueError(
                 f'{calibration}: body {name!r}: give "mass_kg" and "markers_m": {{NAME: [3]}}'
@@ -111,9 +116,10 @@ def read_tracks(path: str | PathLike, experiment: Experiment) -> dict[str, tuple
     cameras, bodies and markers, pixels outside the image, a marker twice in one image; and for an arc without
     rows.
     """
+    instance("read_tracks: experiment", experiment, Experiment, "the result of read_experiment")
     table = _read_table(path)
     for name in NUMBERS:
-        table[name] = pd.to_numeric(table[name], errors="coerce")
+        table[name] = [_number(text) for text in table[name]]
     faults = _find_faults(table, experiment)
     if len(faults):
         lines = "\n".join(f"  line {line}: {fault}" for line, fault in faults[:SHOWN].items())
@@ -145,6 +151,13 @@ def _read_table(path: str | PathLike) -> pd.DataFrame:
         )
     table = table.set_axis(COLUMNS, axis=1).loc[2:]
     return table[(table != "").any(axis=1)]
+
+
+def _number(text: str) -> float:
+    try:
+        return read_number(text)
+    except ValueError:
+        return np.nan
 
 
 def _find_faults(table: pd.DataFrame, experiment: Experiment) -> pd.Series:
