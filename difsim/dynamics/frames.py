@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim import rotation, safe
+from difsim.body import RigidState
 from difsim.checks import host_numbers, numbers
 from difsim.curve import Curve
 from difsim.declarations import custom_field, part, quantity
@@ -40,6 +41,17 @@ class FrameMotion(eqx.Module):
         """
         swept = jnp.cross(self.spin, self.velocity_at(x))
         return -2 * jnp.cross(self.spin, v) - swept - jnp.cross(self.spin_rate, x)
+
+    def enter(self, body: RigidState) -> RigidState:
+        """A motion as it is seen from the frame.
+
+        **Arguments:** `body`, in axes that do not rotate, with its spin against the stars. **Returns:** the motion in
+        the frame, with its spin against the frame.
+        """
+        back = self.attitude.inverse
+        position, attitude = back @ body.position, back @ body.rotation
+        velocity = back @ body.velocity - self.velocity_at(position)
+        return RigidState(position, velocity, attitude.quaternion, body.spin - attitude.inverse @ self.spin)
 
 
 class AbstractFrame(eqx.Module):

@@ -62,6 +62,20 @@ def test_spin_and_its_rate_are_those_of_the_attitude(name):
         np.testing.assert_allclose(motion.spin_rate, changing, atol=1e-12)
 
 
+def test_what_turns_with_a_frame_is_at_rest_in_it():
+    """And what is fixed to the stars turns back: the state of both seen from a frame at a later time."""
+    spin, place = jnp.array([0.1, -0.2, 0.3]), jnp.array([3.0, 1.0, -2.0])
+    motion = Steady(spin).at(jnp.asarray(7.0))
+    there, carried = motion.attitude @ place, motion.attitude @ jnp.cross(spin, place)
+    found = motion.enter(RigidState(there, carried, motion.attitude.quaternion, spin))
+    np.testing.assert_allclose(found.position, place, rtol=1e-14)
+    np.testing.assert_allclose(jnp.concatenate([found.velocity, found.spin]), 0.0, atol=1e-15)
+    np.testing.assert_allclose(found.attitude, (1.0, 0.0, 0.0, 0.0), atol=1e-15)
+    still = motion.enter(RigidState(there, jnp.zeros(3), (1.0, 0.0, 0.0, 0.0), jnp.zeros(3)))
+    np.testing.assert_allclose(still.velocity, -jnp.cross(spin, place), rtol=1e-13)
+    np.testing.assert_allclose(still.rotation @ still.spin, -spin, rtol=1e-13)
+
+
 def test_table_agrees_with_what_it_was_made_of_and_ends():
     for t in (0.31, 17.2, 39.6):
         found, made = FRAMES["table"].at(jnp.asarray(t)), LIBRATION.at(jnp.asarray(t))
