@@ -91,7 +91,7 @@ def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -
 
 def response_problem(
     parameters: Mapping[str, AbstractParameter],
-    simulate: Callable[[dict[str, Array], Array], tuple[Mapping[str, Any], Any]],
+    simulate: Callable[[dict[str, Array], Array], tuple[dict[str, Any], Any]],
     data: Observations,
     *,
     key: Array,
@@ -111,36 +111,37 @@ def response_problem(
     **Raises:** ValueError for data without a sigma, and as `Problem` and `response_surface`.
     """
     whole = Problem(parameters, lambda values: simulate(values, key), data)
+    seen: dict[str, Observation] = {}
     for name in data.names:
-        if not isinstance(data[name], Observation) or data[name].sigma is None:
+        one = data[name]
+        if not isinstance(one, Observation) or one.sigma is None:
             raise ValueError(f"response_problem: data {name!r}: give Observation(value, sigma)")
+        seen[name] = one
     shuffle, draws = jax.random.split(key)
     points = jax.vmap(whole.quantile)(latin_hypercube(shuffle, samples, whole.size))
 
     def outcome(row: tuple[Float[Array, " n"], Array]) -> Float[Array, " m"]:
-        run = Problem(parameters, lambda values: simulate(values, row[1]), data).evaluate(row[0])
-        found = jnp.concatenate([jnp.ravel(run.predictions[name]) for name in data.names])
+        drawn = jax.random.wrap_key_data(row[1])
+        run = Problem(parameters, lambda values: simulate(values, drawn), data).evaluate(row[0])
+        found = jnp.concatenate([jnp.ravel(run.predictions[name]) for name in seen])
         return jnp.where(run.status == Status.OK, found, jnp.nan)
 
-    drawn = jax.random.key_data(jax.random.split(draws, samples))
-    rows = points, drawn
-    surface = response_surface(
-        points, map_batched(lambda row: outcome((row[0], jax.random.wrap_key_data(row[1]))), rows)
-    )
-    ends = np.cumsum([data[name].size for name in data.names])[:-1]
+    keys = jax.random.key_data(jax.random.split(draws, samples))
+    surface = response_surface(points, map_batched(outcome, (points, keys)))
+    ends = np.cumsum([one.size for one in seen.values()])[:-1]
 
     def by_name(flat: Float[Array, " m"]) -> dict[str, Array]:
-        parts = zip(data.names, jnp.split(flat, ends), strict=True)
-        return {name: jnp.reshape(part, data[name].value.shape) for name, part in parts}
+        parts = zip(seen.items(), jnp.split(flat, ends), strict=True)
+        return {name: jnp.reshape(part, one.value.shape) for (name, one), part in parts}
 
-    def predict(values: dict[str, Array]) -> tuple[dict[str, Array], bool]:
+    def predict(values: dict[str, Array]) -> tuple[dict[str, Array], Array]:
         scaled = [jnp.ravel(q.to_prior_scale(values[n])) for n, q in zip(whole.names, whole.unknowns, strict=True)]
-        return by_name(surface(jnp.concatenate(scaled))), True
+        return by_name(surface(jnp.concatenate(scaled))), jnp.asarray(True)
 
     share = 1.0 if has_scatter else np.sqrt(len(surface.terms) / int(surface.ok.sum()))
     errors = by_name(share * surface.error)
-    wider = [jnp.hypot(data[name].sigma, errors[name]) for name in data.names]
-    data = eqx.tree_at(lambda d: [d[name].sigma for name in data.names], data, wider)
+    wider = [jnp.hypot(jnp.asarray(one.sigma), errors[name]) for name, one in seen.items()]
+    data = eqx.tree_at(lambda d: [d[name].sigma for name in seen], data, wider)
     return Problem(parameters, predict, data), surface
 
 
