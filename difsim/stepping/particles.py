@@ -117,7 +117,8 @@ def look_at(model: AbstractParticles, progress: Progress) -> tuple[Any, Any, Any
 
 def loads_of(model: AbstractParticles, progress: Progress) -> tuple[Any, ...]:
     """The loads on tools or clumps. They have no derivatives, which would go through all contacts again."""
-    return model.loads(*without_derivative((progress.motion, progress.neighbours)))
+    model, motion, near = without_derivative((model, progress.motion, progress.neighbours))
+    return model.loads(motion, near)
 
 
 def energy_of(model: AbstractParticles, state: Any, time: Any, lost: dict[str, Array]) -> dict[str, Array]:
