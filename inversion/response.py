@@ -1,5 +1,6 @@
-"""Response surfaces: the mean of a noisy or chaotic model as a smooth, cheap function."""
+"""Response surfaces: the mean of a noisy or chaotic model as a smooth, cheap function, and problems posed by one."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -9,6 +10,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from difsim.checks import numbers
+from difsim.status import Status
+
+from .batches import map_batched
+from .leastsq import latin_hypercube
+from .observe import Observation, Observations
+from .problem import Problem
+from .unknowns import AbstractParameter
 
 
 class ResponseSurface(eqx.Module):
@@ -79,6 +87,62 @@ def response_surface(points: Float[Array, "k n"], values: Float[Array, "k m"]) -
     off = (y - design @ terms) / (1 - lever)[:, None]
     error = np.sqrt(np.mean(off**2, axis=0))
     return eqx.tree_at(lambda s: (s.terms, s.error), surface, (jnp.asarray(terms), jnp.asarray(error)))
+
+
+def response_problem(
+    parameters: Mapping[str, AbstractParameter],
+    simulate: Callable[[dict[str, Array], Array], tuple[dict[str, Any], Any]],
+    data: Observations,
+    *,
+    key: Array,
+    samples: int = 64,
+    has_scatter: bool = True,
+) -> tuple[Problem, ResponseSurface]:
+    """Pose a problem whose simulator is the response surface of a chaotic one, for a fit without its derivatives.
+
+    `simulate` runs at `samples` points of a Latin hypercube in the prior. Its scatter, as the surface's own error tells
+    it, is added to the variance of the data: each datum is one outcome among those that are possible.
+
+    **Arguments:** `parameters` and `data`, of `Observation` with a sigma, as of `Problem`; `simulate(values, key)`, as
+    its `predict`, where the random `key` draws what is not known of a run, such as the place where a ball lands; `key`;
+    `samples`, the number of simulations; `has_scatter`: False for data that are means of many outcomes, to which only
+    the error of the surface's mean is added. **Returns:** the problem, for `fit`, `identify` or `sample`, and the
+    surface, as a function of the unknowns scaled by their priors.
+    **Raises:** ValueError for data without a sigma, and as `Problem` and `response_surface`.
+    """
+    whole = Problem(parameters, lambda values: simulate(values, key), data)
+    seen: dict[str, Observation] = {}
+    for name in data.names:
+        one = data[name]
+        if not isinstance(one, Observation) or one.sigma is None:
+            raise ValueError(f"response_problem: data {name!r}: give Observation(value, sigma)")
+        seen[name] = one
+    shuffle, draws = jax.random.split(key)
+    points = jax.vmap(whole.quantile)(latin_hypercube(shuffle, samples, whole.size))
+
+    def outcome(row: tuple[Float[Array, " n"], Array]) -> Float[Array, " m"]:
+        drawn = jax.random.wrap_key_data(row[1])
+        run = Problem(parameters, lambda values: simulate(values, drawn), data).evaluate(row[0])
+        found = jnp.concatenate([jnp.ravel(run.predictions[name]) for name in seen])
+        return jnp.where(run.status == Status.OK, found, jnp.nan)
+
+    keys = jax.random.key_data(jax.random.split(draws, samples))
+    surface = response_surface(points, map_batched(outcome, (points, keys)))
+    ends = np.cumsum([one.size for one in seen.values()])[:-1]
+
+    def by_name(flat: Float[Array, " m"]) -> dict[str, Array]:
+        parts = zip(seen.items(), jnp.split(flat, ends), strict=True)
+        return {name: jnp.reshape(part, one.value.shape) for (name, one), part in parts}
+
+    def predict(values: dict[str, Array]) -> tuple[dict[str, Array], Array]:
+        scaled = [jnp.ravel(q.to_prior_scale(values[n])) for n, q in zip(whole.names, whole.unknowns, strict=True)]
+        return by_name(surface(jnp.concatenate(scaled))), jnp.asarray(True)
+
+    share = 1.0 if has_scatter else np.sqrt(len(surface.terms) / int(surface.ok.sum()))
+    errors = by_name(share * surface.error)
+    wider = [jnp.hypot(jnp.asarray(one.sigma), errors[name]) for name, one in seen.items()]
+    data = eqx.tree_at(lambda d: [d[name].sigma for name in seen], data, wider)
+    return Problem(parameters, predict, data), surface
 
 
 def _monomials(x: Float[Array, " n"]) -> Float[Array, " t"]:

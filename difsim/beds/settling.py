@@ -69,15 +69,17 @@ class Settling:
         Kinetic damping: all velocities are set to zero once the kinetic energy falls from one look to the next.
         While it grows, as where a grain begins to topple, the bed is left alone.
 
-        **Arguments:** `size` d, the mean diameter, m; `seen(unrest)`, called at each look with the kinetic energy
-        over M g d. **Raises:** RuntimeError where the bed does not come to rest.
+        **Arguments:** `size` d, the mean diameter, m; `seen(share)`, called at each look with the share of the orders
+        of magnitude by which the kinetic energy has to fall. **Raises:** RuntimeError where the bed does not come to
+        rest.
         """
         gravity = float(-self.model.gravity[2])
-        before, unrest = 0.0, 0.0
+        before, unrest, ever = 0.0, 0.0, []
         for _ in range(LOOKS):
             self.advance(LOOK * np.sqrt(size / gravity))
             before, unrest = unrest, float(_unrest(self.model, self.state, jnp.asarray(size)))
-            seen(unrest)
+            ever.append(unrest)
+            seen(1.0 if unrest < REST else np.log(ever[0] / min(ever)) / np.log(2 * ever[0] / REST))
             if unrest < REST:
                 return
             if unrest < before:

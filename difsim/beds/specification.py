@@ -21,6 +21,7 @@ from difsim.typing import Scalar
 FORM = 3  # counts the ways in which beds are made and written: an older file is not read as one of this
 BED = "bed"  # the name of its file
 FALLS = 1.5  # of the time of a fall through the loose column, before a bed is stilled at all
+LOOKS = 20  # during that fall
 LESS = 10.0  # by which gravity falls at a time: a bed that is relieved springs up
 
 
@@ -70,15 +71,15 @@ class BedSpecification(eqx.Module):
         """The number of grains."""
         return round(self.sizes.count(float(self.container.area * self.depth), PACKS))
 
-    def bed(self, cache: str | PathLike | None = None, watch: Callable[[float, float], None] | None = None) -> Bed:
+    def bed(self, cache: str | PathLike | None = None, watch: Callable[[float], None] | None = None) -> Bed:
         """The bed at rest, or as an earlier run left it in the folder `cache` (None: nothing is kept).
 
         A run that was interrupted goes on from its last look.
 
-        **Arguments:** `cache`, a folder; `watch(gravity, unrest)`, called at each look with gravity in m/s² and the
-        kinetic energy over M g d. **Returns:** the bed. **Raises:** RuntimeError where it does not come to rest, or
-        a step fails; ValueError where grains do not fit or the bed is too small to be measured, or for a damaged
-        file.
+        **Arguments:** `cache`, a folder; `watch(share)`, called at each look with the share of the work that is done,
+        an estimate between 0 and 1, for a progress bar. **Returns:** the bed. **Raises:** RuntimeError where it does
+        not come to rest, or a step fails; ValueError where grains do not fit or the bed is too small to be measured,
+        or for a damaged file.
         """
         kept = None if cache is None else Checkpoint(cache, (FORM, self))
         radius = self.sizes.radii(self.count, self.seed)
@@ -99,20 +100,26 @@ class BedSpecification(eqx.Module):
         return np.geomspace(float(self.gravity), float(self.pour), 1 + int(np.ceil(tens - 1e-9)))[::-1]
 
     def _settle(self, grains, state, gravities, rested, kept, watch) -> GrainsState:
+        def tell(done: float) -> None:  # of the fall, and of the rest under each gravity
+            if watch is not None:
+                watch(done / (1 + len(gravities)))
+
         if state is None:
             place = jnp.asarray(scatter_spheres(np.asarray(grains.radius), self.container, self.seed))
             run = Settling.from_loose(grains, grains.at_rest(place), LOOSE / PACKS)
             run.set_gravity(gravities[0])
-            run.advance(FALLS * np.sqrt(2 * float(jnp.max(place[2])) / gravities[0]))
+            fall = FALLS * np.sqrt(2 * float(jnp.max(place[2])) / gravities[0])
+            for look in range(1, LOOKS + 1):
+                run.advance(fall / LOOKS)
+                tell(look / LOOKS)
         else:
             run = Settling.from_loose(grains, state, 1.0)
         for stage in range(rested, len(gravities)):
 
-            def report(unrest, rested=stage, gravity=float(gravities[stage])):
+            def report(share, rested=stage):
                 if kept is not None:
                     kept.write_tree(BED, (np.asarray(rested), run.state))
-                if watch is not None:
-                    watch(gravity, unrest)
+                tell(1 + rested + share)
 
             run.set_gravity(gravities[stage])
             run.rest(float(self.sizes.mean), report)

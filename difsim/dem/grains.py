@@ -253,6 +253,13 @@ class Grains(AbstractParticles):
         radius, mass = 0.5 * least, 0.5 * lightest
         return [(law, (radius, mass, law.deepest(radius, mass, rates.depth, speed))) for law in self._laws]
 
+    def loads(self, motion: GrainsMotion, near: Near) -> tuple[Any, ...]:
+        """The load of each clump: of a `Clump` the force, with its weight, and the torque about its centre of mass.
+
+        **Arguments:** `motion`; `near`, without effect. **Returns:** the loads, in the order of the clumps.
+        """
+        return motion.rates.clumps
+
     def nonfinite(self, motion: GrainsMotion) -> Int[Array, ""]:
         """A sphere that is not finite, -1 for none: a clump that is not shows in its sub-spheres."""
         spheres = self.spheres(motion.state)

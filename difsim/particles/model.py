@@ -93,6 +93,13 @@ class AbstractParticles(eqx.Module):
         **Arguments:** `t`, s; `state`. **Returns:** J by name.
         """
 
+    def loads(self, motion: Any, near: Any) -> tuple[Any, ...]:
+        """The forces and torques on bodies among the particles, which a solution has at each of its times.
+
+        **Arguments:** `motion`; `near`, the list there. **Returns:** the load of each body; none by default.
+        """
+        return ()
+
     @abstractmethod
     def nonfinite(self, motion: Any) -> Int[Array, ""]:
         """The index of a particle whose state is not finite, -1 where there is none (`one_of`)."""

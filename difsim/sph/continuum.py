@@ -21,7 +21,7 @@ from difsim.sph.equations import Flow, Sample, Viscosity, interaction
 from difsim.sph.kernel import AbstractKernel
 from difsim.sph.losses import ContinuumLosses
 from difsim.sph.material import AbstractMaterial
-from difsim.sph.tools import Tool
+from difsim.sph.tools import Tool, ToolLoad
 from difsim.sph.walls import mirror_image, sums_at, wall_term
 from difsim.typing import Scalar, is_known, require_last
 
@@ -248,12 +248,20 @@ class Continuum(AbstractEstimating):
         ratio = motion.state.density / self.material.density
         return one_of((ratio <= 0.1) | (ratio >= 2.0))
 
-    def force(self, motion: ContinuumMotion, neighbours: Neighbours, tool: Tool) -> Float[Array, " d"]:
-        """The force of the solid on one tool, Σ_a m_a dv_a/dt over its particles; tools exert none on each other.
+    def loads(self, motion: ContinuumMotion, near: Neighbours) -> tuple[ToolLoad, ...]:
+        """The load of the solid on each tool.
 
-        Each term sums over the near particles of no tool, so the force is opposite to that on the solid.
+        **Arguments:** `motion`; `near`, the list there. **Returns:** the loads, in the order of the tools.
+        """
+        return tuple(self.load(motion, near, tool) for tool in self.tools)
 
-        **Arguments:** `motion`; `neighbours`; `tool`. **Returns:** the force [d], N (N/m in the plane).
+    def load(self, motion: ContinuumMotion, neighbours: Neighbours, tool: Tool) -> ToolLoad:
+        """The load of the solid on one tool; tools exert none on each other.
+
+        The force is Σ_a m_a dv_a/dt over its particles. Each term sums over the near particles of no tool, so the
+        force is opposite to that on the solid.
+
+        **Arguments:** `motion`; `neighbours`; `tool`. **Returns:** the load.
         """
         state = self._with_walls(motion.time, motion.state, neighbours)
 
@@ -261,7 +269,10 @@ class Continuum(AbstractEstimating):
             return interaction(self.kernel, self.viscosity, a, b).acceleration
 
         on_solid = sums_at(tool.members, acceleration, self._sample_of_solid(state), neighbours.index)
-        return jnp.sum(self.mass[tool.members][None] * jnp.stack(on_solid), axis=1)
+        force = self.mass[tool.members][None] * jnp.stack(on_solid)
+        place, velocity = tool.at(motion.time)
+        torque = jnp.cross(place - jnp.mean(place, axis=1, keepdims=True), force, axis=0)
+        return ToolLoad(jnp.sum(force, axis=1), jnp.sum(torque, axis=-1), jnp.sum(velocity * force))
 
     def energy(self, t, state: ContinuumState) -> dict[str, Scalar]:
         """J (J/m in the plane): of motion and in gravity of all particles that are of no tool, and of elastic strain.

@@ -1,7 +1,7 @@
 """Rigid walls and tools: particles with prescribed motion, independent of the forces on them."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,6 +12,18 @@ from jaxtyping import Array, Float, Int
 from difsim.checks import numbers
 from difsim.declarations import custom_field, part, quantity, rule
 from difsim.typing import Scalar, Vec2, as_float, describe, is_known
+
+
+class ToolLoad(NamedTuple):
+    """The action of a solid on a tool.
+
+    `force` [d], N; `torque` about the mean of its places, N m ([3]; in the plane one number); `power`, that of the
+    solid on the tool, W. In the plane all are for each metre of width.
+    """
+
+    force: Float[Array, "*T d"]
+    torque: Float[Array, "*T 3"] | Float[Array, "*T"]
+    power: Float[Array, "*T"]
 
 
 class AbstractPath(eqx.Module):

@@ -25,8 +25,8 @@ class Outcome(eqx.Module):
     `energy` [T] J by name, whose sum is constant, and `energy_unit` J, the least energy that its drift is compared
     with: NaN where parts are missing, for the reason `without_balance`; `energy_share`, the share of it that steps
     without a tolerance may lose track of. `integrals` [T] by name. `growth` of the
-    tangents: NaN where it is not known, for the reason `without_growth`. `impacts` of two stones, `progress` of
-    particles.
+    tangents: NaN where it is not known, for the reason `without_growth`. `impacts` of two stones, `loads` [T] and
+    `progress` of particles.
     """
 
     times: Float[Any, "T"]
@@ -43,6 +43,7 @@ class Outcome(eqx.Module):
     energy_share: float = eqx.field(static=True, default=SHARE)
     integrals: dict[str, Any] = eqx.field(default_factory=dict)
     impacts: Any = None
+    loads: Any = ()
     progress: Any = None
 
 
@@ -88,6 +89,7 @@ def conclude(
         energy_error=error,
         validity=validity,
         impacts=outcome.impacts,
+        loads=outcome.loads,
         progress=outcome.progress,
         unknown=_unknown(type(model).__name__, outcome),
     )

@@ -94,25 +94,31 @@ def march(model: AbstractParticles, state: Any, times: Float[Array, " T"], choic
             case Reverse():
                 kept = derivative.checkpoints or CHECKPOINTS
                 progress = take_checkpointed_steps(model, progress, end, rule, last, rest, kept)
-        return eqx.filter(progress, eqx.is_array), look_at(progress)
+        return eqx.filter(progress, eqx.is_array), look_at(model, progress)
 
     values, spans = eqx.filter(progress, eqx.is_array), (times[:-1], times[1:])
     several = spans[0].shape[0] > 1 and isinstance(derivative, Reverse)
     values, later = jax.lax.scan(jax.checkpoint(interval) if several else interval, values, spans)
-    seen = jax.tree.map(lambda x, rest: jnp.concatenate([x[None], rest]), look_at(progress), later)
+    seen = jax.tree.map(lambda x, rest: jnp.concatenate([x[None], rest]), look_at(model, progress), later)
     progress = eqx.combine(values, static)
     status = progress.status
     if not isinstance(derivative, Unrolled):
         status = jnp.where(status == Status.OK, final_status(progress, times[-1], rest), status)
-    states, times, lost, steps = seen
+    states, times, lost, steps, loads = seen
     energy = jax.lax.map(lambda seen: energy_of(model, *seen), (states, times, lost))
-    return outcome_of(progress, rest, status, states, times, steps, energy)
+    return outcome_of(progress, rest, status, states, times, steps, energy, loads)
 
 
-def look_at(progress: Progress) -> tuple[Any, Any, Any, Any]:
-    """Keep of a time the state, the time s, the energies that are lost and the number of steps. Under jit."""
+def look_at(model: AbstractParticles, progress: Progress) -> tuple[Any, Any, Any, Any, Any]:
+    """Keep of a time the state, the time s, the lost energies, the number of steps and the loads. Under jit."""
     motion = progress.motion
-    return motion.state, motion.time, motion.lost, progress.steps
+    return motion.state, motion.time, motion.lost, progress.steps, loads_of(model, progress)
+
+
+def loads_of(model: AbstractParticles, progress: Progress) -> tuple[Any, ...]:
+    """The loads on tools or clumps. They have no derivatives, which would go through all contacts again."""
+    model, motion, near = without_derivative((model, progress.motion, progress.neighbours))
+    return model.loads(motion, near)
 
 
 def energy_of(model: AbstractParticles, state: Any, time: Any, lost: dict[str, Array]) -> dict[str, Array]:
@@ -135,7 +141,14 @@ def final_status(progress: Progress, end: Any, rest: AtRest | None) -> Array:
 
 
 def outcome_of(
-    progress: Progress, rest: AtRest | None, status: Any, states: Any, times: Any, steps: Any, energy: Any
+    progress: Progress,
+    rest: AtRest | None,
+    status: Any,
+    states: Any,
+    times: Any,
+    steps: Any,
+    energy: Any,
+    loads: Any,
 ) -> Outcome:
     """The outcome of a run that ended with `progress`. **Arguments:** as of `Outcome`; `rest`, its rule."""
     rested = None if rest is None else jnp.where(jnp.isfinite(progress.rest_time), progress.rest_time, jnp.nan)
@@ -152,5 +165,6 @@ def outcome_of(
         growth=jnp.full((), jnp.nan),
         without_growth=WITHOUT_GROWTH,
         without_balance="" if progress.motion.lost else WITHOUT_BALANCE,
+        loads=loads,
         progress=progress,
     )

@@ -31,7 +31,7 @@ from difsim.stepping.marching import (
     with_updated_neighbours,
 )
 from difsim.stepping.outcome import conclude, raise_failed
-from difsim.stepping.particles import check_list, energy_of, final_status, last_step, outcome_of
+from difsim.stepping.particles import check_list, energy_of, final_status, last_step, loads_of, outcome_of
 from difsim.stepping.solution import Solution
 from difsim.stepping.solvers import AbstractSolver, Courant
 from difsim.stepping.stops import AtRest
@@ -158,12 +158,11 @@ class _Course(NamedTuple):
         return cls(model, np.asarray(instants(times, name)), choice, until, save)
 
     def look(self, progress: Progress) -> Any:
-        """Make what is kept of a time: what was saved, and the energy."""
-        state = progress.motion.state
-        saved = state if self.save is None else explain_errors(SAVE, self.save)(state)
-        return jax.tree.map(
-            np.asarray, (saved, _energy_of(self.model, state, progress.motion.time, progress.motion.lost))
-        )
+        """Make what is kept of a time: what was saved, the energy, and the loads."""
+        motion, model = progress.motion, self.model
+        saved = motion.state if self.save is None else explain_errors(SAVE, self.save)(motion.state)
+        energy = _energy_of(model, motion.state, motion.time, motion.lost)
+        return jax.tree.map(np.asarray, (saved, energy, _loads_of(model, progress)))
 
     def is_found(self, saved: Any) -> bool:
         """Whether what was saved ends the run. **Raises:** ValueError unless `until` gives one truth."""
@@ -194,8 +193,10 @@ class _Course(NamedTuple):
             steps.append(int(progress.steps))
             keep(looks, progress, steps)
         status = final_status(progress, end, rest) if progress.status == Status.OK else progress.status
-        states, energy = jax.tree.map(_stack, *looks)
-        outcome = outcome_of(progress, rest, status, (), times[: len(looks)], np.asarray(steps, int), energy)
+        states, energy, loads = jax.tree.map(_stack, *looks)
+        outcome = outcome_of(
+            progress, rest, status, (), times[: len(looks)], np.asarray(steps, int), energy, loads
+        )
         state, times = begun.motion.state, jnp.asarray(times)
         solution, _ = _conclude(model, state, times, self.choice, Ignore(), outcome)
         solution = replace(solution, states=states, times=outcome.times)
@@ -206,6 +207,7 @@ class _Course(NamedTuple):
 
 _conclude = eqx.filter_jit(conclude)
 _energy_of = eqx.filter_jit(energy_of)
+_loads_of = eqx.filter_jit(loads_of)
 
 
 def _outline(model: AbstractParticles, state: Any, listed: NeighbourList | None) -> Progress:

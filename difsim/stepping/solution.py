@@ -39,8 +39,10 @@ class Solution(eqx.Module):
     `difsim.Status`. `energy` [T] J, its parts by name, with what has left the motion: their sum is constant.
     `energy_error`, the largest drift of that sum, as a share of the energy that is there. `integrals` [T], what was
     integrated with the state. `stats`, what the run took. `validity`, how far its forward derivatives can be trusted.
-    `impacts`, where and how two stones met. `progress`, from which `resume` goes on with particles, bit for bit.
-    `unknown`, the figures that this solution does not have (NaN, None or empty there), each with the reason in words.
+    `impacts`, where and how two stones met. `loads` [T], of particles: the force N and the torque N m on each tool of a
+    continuum, or on each clump among grains with its weight. `progress`, from which `resume` goes on with particles,
+    bit for bit. `unknown`, the figures that this solution does not have (NaN, None or empty there), each with the
+    reason in words.
     """
 
     times: Float[Any, "T"]
@@ -53,6 +55,7 @@ class Solution(eqx.Module):
     energy_error: Scalar
     validity: Validity
     impacts: Any = None
+    loads: Any = ()
     progress: Any = None
     unknown: tuple[str, ...] = eqx.field(static=True, default=())
 

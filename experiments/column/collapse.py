@@ -33,8 +33,7 @@ def collapse_column(
     **Returns:** places at all times, what the heap is like at the end, and before.
     """
     name = f"a = {column.aspect:g}, {column.count} grains, friction {friction:g}, rolling {rolling:g}"
-    with Bar(f"{name}: settling") as bar:
-        bed = column.bed(lambda _, unrest: bar.note(f"unrest {unrest:.1e}"))
+    bed = column.bed()
     grains, state = release(bed, friction, rolling)
     times = np.linspace(0.0, FALLS * np.sqrt(bed.figures.height / GRAVITY) + AND, FRAMES)
     kept = folder / f"{name.replace(' = ', '').replace(', ', '_').replace(' ', '')}.checkpoint"

@@ -10,7 +10,7 @@ from difsim.beds.specification import Bed
 from difsim.contact import RollingTorque
 from difsim.dem import Grains, HertzMindlin
 from difsim.dem.state import GrainsState
-from difsim.session import CACHE
+from experiments.beds import settle
 
 DIAMETER, OF = 0.01, 10_000  # m, of grains where a column has so many of them
 DENSITY, GRAVITY = 2500.0, 9.81  # kg/m³ of a grain, m/s²
@@ -42,12 +42,10 @@ class Column:
     def _sizes(self) -> GaussianSizes:
         return GaussianSizes(self.diameter, 0.1 * self.diameter)  # equal ones would crystallise
 
-    def bed(self, watch=None) -> Bed:
+    def bed(self) -> Bed:
         """The column at rest in its drum, from the cache folder where it is there."""
         drum, depth = CylindricalContainer(2 * self.radius), self.aspect * self.radius
-        return BedSpecification(law(), self._sizes, DENSITY, drum, depth, GRAVITY, pour=GRAVITY).bed(
-            CACHE / "beds", watch
-        )
+        return settle(BedSpecification(law(), self._sizes, DENSITY, drum, depth, GRAVITY, pour=GRAVITY))
 
 
 def law(friction: float = FRICTION, rolling: float = 0.0) -> HertzMindlin:

@@ -23,10 +23,10 @@ from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.mesh import cylinder
 from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
-from difsim.session import CACHE
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.stepping.marching import NeighbourList, initialise
 from difsim.stepping.running import resume
+from experiments.beds import settle as settle_bed
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.throws import FRAME, law_fall, table
 from inversion.progress import Bar
@@ -67,9 +67,7 @@ def recipe(
 
 def settle(diameter: float, width: float, cohesion: float, seed: int = 0, ground: Regolith = LAW) -> Bed:
     """The bed of `recipe` at rest, from the cache where it has been made before."""
-    made = recipe(diameter, width, cohesion, seed, ground)
-    with Bar(f"{made.count} grains of {100 * diameter:g} cm settle") as bar:
-        return made.bed(CACHE / "beds", lambda g, unrest: bar.note(f"{g:.2g} m/s², unrest {unrest:.0e}"))
+    return settle_bed(recipe(diameter, width, cohesion, seed, ground))
 
 
 @cache

@@ -157,7 +157,7 @@ def push(foot: Foot, options: FootStudy, speed: float) -> dict[str, np.ndarray]:
     model = foot.model(speed, options.softening, options.alpha)
     footpad = model.tools[-1]
     force = eqx.filter_jit(
-        lambda p: model.force(p.motion, p.neighbours.update(p.motion.state.position), footpad)[-1]
+        lambda p: model.load(p.motion, p.neighbours.update(p.motion.state.position), footpad).force[-1]
     )
     end = (options.depth - foot.penetration(speed, 0.0)) / speed
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]

@@ -11,10 +11,9 @@ from scipy.stats import qmc
 from difsim.beds.settling import Settling
 from difsim.beds.specification import Bed
 from difsim.contact import Regolith
-from difsim.session import CACHE
+from experiments.beds import settle
 from experiments.foot.grains import RELIEVED, recipe
 from experiments.foot.scene import GRAVITY
-from inversion.progress import Bar
 
 # The ranges of data/philae.toml but for two: layers above half a metre, since a bed of 1 m costs four of 0.25 m and
 # a floor so deep is hardly felt; and grains above 4 cm, for which those of the bed cannot stand.
@@ -64,8 +63,7 @@ def pour_bed(diameter: float, thickness: float, width: float, seed: int = 0) -> 
         depth=round(POURED * thickness, 3),
         seed=seed,
     )
-    with Bar(f"{made.count} grains of {100 * diameter:g} cm settle"):
-        return made.bed(CACHE / "beds")
+    return settle(made)
 
 
 def ground_of(soil: Soil, thickness: float) -> Regolith:

@@ -59,7 +59,7 @@ def fall(model: Continuum, mass: Scalar, now: Fall, until: Scalar) -> Fall:
         gone = next_step(moving, now.progress, until, Courant(COURANT))
         dt = gone.motion.time - now.progress.motion.time
         # The list of the step's beginning sees by its skin what is near at its end.
-        force = moving.force(gone.motion, gone.neighbours, moving.tools[-1])[-1]
+        force = moving.load(gone.motion, gone.neighbours, moving.tools[-1]).force[-1]
         push = 0.5 * dt * (now.force + force)
         slower = now.velocity.at[-1].add(push / mass)  # it is guided: no tilt, no slip
         return Fall(gone, now.place + dt * now.velocity[:, None], slower, force, now.impulse + push)

@@ -57,13 +57,14 @@ def film(inputs: Inputs, name: str, table: xr.Dataset) -> xr.Dataset:
     angles = [jnp.radians(float(row[f"touch_{k}"])) for k in ("longitude", "latitude")]
     point, axes = surface_point(case, *angles)
     origin = point - axes[2] * _sink(model, point, axes[2])
-    track = np.asarray((body.position - origin) @ axes.T)
+    track = (np.asarray(body.position) - np.asarray(origin)) @ np.asarray(axes).T
     turned = jax.vmap(lambda q: (Rotation.from_matrix(axes) @ Rotation(q)).quaternion)(body.attitude)
     middle, half = (track.min(axis=0) + track.max(axis=0)) / 2, np.ptp(track[:, :2], axis=0).max() / 2 + MARGIN
     axis = np.linspace(-half, half, NODES)
     east, north = np.meshgrid(middle[0] + axis, middle[1] + axis)
-    places = origin + jnp.stack([east.ravel(), north.ravel(), np.zeros(east.size)], axis=1) @ axes
-    height = -jax.jit(jax.vmap(lambda x: _sink(model, x, axes[2])))(places).reshape(east.shape)
+    flat = np.stack([east.ravel(), north.ravel(), np.zeros(east.size)], axis=1)
+    sink = jax.jit(jax.vmap(lambda x: _sink(model, origin + x @ axes, axes[2])))
+    height = -sink(jnp.asarray(flat)).reshape(east.shape)
     grid = ("i", "j")
     film = xr.Dataset(
         {

@@ -63,6 +63,30 @@ def draw_surrogate(result: xr.Dataset) -> Figure:
     return figure
 
 
+def draw_published(depths: xr.Dataset, drop: xr.Dataset, codes: dict[float, tuple[float, float]]) -> Figure:
+    """Depths against the published formula, and the height of a ball beside what seven codes give, with 2 sigma."""
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    told, mean = 1e3 * depths["formula"].values, 1e3 * depths["depth"].mean("place").values
+    bars = 1e3 * np.nan_to_num(depths["depth"].std("place", ddof=1).values)
+    for friction, colour in zip(np.unique(depths["friction"]), (BLACK, BLUE, GREEN, ORANGE), strict=False):
+        at, label = depths["friction"].values == friction, f"friction {friction:g}"
+        left.errorbar(told[at], mean[at], bars[at], fmt="o", color=colour, capsize=2, label=label)
+    end = 1.1 * max(told.max(), mean.max())
+    left.plot([0.0, end], [0.0, end], color=GREY, lw=0.8)
+    left.set(xlabel="depth by the formula, mm", ylabel="depth in grains, mm", title="Ball in grains of 5 mm")
+    left.legend(frameon=False)
+    times = 1e3 * np.array(list(codes))
+    seen, sigma = 1e3 * np.array(list(codes.values())).T
+    right.errorbar(times, seen, 2 * sigma, fmt="o", color=BLACK, capsize=3, label="seven codes, 2 sigma")
+    right.plot(1e3 * drop["time"], 1e3 * drop["height"], color=BLUE, label="ours")
+    right.set(
+        xlabel="time, ms", ylabel="height of the ball, mm", title="Ball of 20 mm at 5 m/s (Dosta et al. 2024)"
+    )
+    right.legend(frameon=False)
+    return figure
+
+
 def draw_descent(result: xr.Dataset) -> Figure:
     """The surface's distance from the data over both unknowns with what was found, and the descent."""
     figure = Figure(figsize=(11, 4.4), layout="constrained")

@@ -1,11 +1,11 @@
-"""`difsim intruder`: a ball in a bed of grains; its derivatives, and what stands in for them."""
+"""`difsim intruder`: a ball in a bed of grains, beside published drops; its derivatives, and what replaces them."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from difsim.session import CACHE
+from experiments.beds import settle
 from experiments.harness import Study
-from experiments.intruder import derivatives, stochastic, surrogate
+from experiments.intruder import derivatives, published, stochastic, surrogate
 from experiments.intruder.scene import DT, Drop, recipe
 
 REBOUND = 0.024  # s, until which the ball has rebounded
@@ -15,10 +15,11 @@ REBOUND = 0.024  # s, until which the ball has rebounded
 class IntruderStudy(Study):
     """A ball thrown into a bed of grains: derivatives of its speed, and the grains from its rebound."""
 
-    stage: Literal["derivatives", "surrogate", "descent"] = "derivatives"
-    """"derivatives": of its speed, of one path, by differences, and of an ensemble's mean; "surrogate": friction,
-    modulus and restitution of the grains from depths and rebounds, through a response surface; "descent": friction
-    and restitution from mean rebounds, by a stochastic descent beside such a surface, over the first 24 ms."""
+    stage: Literal["derivatives", "published", "surrogate", "descent"] = "derivatives"
+    """"derivatives": of its speed, of one path, by differences, and of an ensemble's mean; "published": depths
+    beside the published formula, and a ball beside seven codes; "surrogate": friction, modulus and restitution of the
+    grains from depths and rebounds, through a response surface; "descent": friction and restitution from mean
+    rebounds, by a stochastic descent beside such a surface, over the first 24 ms."""
     time: float = 0.058
     """s."""
     parts: int = 24
@@ -27,6 +28,8 @@ class IntruderStudy(Study):
     """Balls that are thrown for the mean, or the surface."""
     repeats: int = 40
     """How often the grains are found from new throws."""
+    coarse: float = 2.0
+    """How many times as large as the published ones the grains of the benchmark are; 1 takes 25 000."""
 
     def __post_init__(self):
         if self.quick:
@@ -39,10 +42,14 @@ class IntruderStudy(Study):
             raise ValueError(f"--samples {self.samples} must be a multiple of 8, and at least 24")
         if self.repeats < 2:
             raise ValueError(f"--repeats {self.repeats} must be at least 2")
+        if not 1 <= self.coarse <= 2.9:
+            raise ValueError(
+                f"--coarse {self.coarse} must be from 1 to 2.9: the bed is 29 mm deep, five grains at least"
+            )
 
     def drop(self, time: float | None = None) -> Drop:
         """The ball above the bed, which is made or taken from the cache, for a time in s."""
-        return Drop(recipe().bed(CACHE / "beds"), min(time or self.time, self.time), self.parts)
+        return Drop(settle(recipe()), min(time or self.time, self.time), self.parts)
 
 
 IntruderStudy.stages = {
@@ -50,5 +57,6 @@ IntruderStudy.stages = {
     "descent": lambda options, out: stochastic.compare(
         options.drop(REBOUND), out, *((24, 24, 20, 2) if options.quick else (64, 96, 80, 4))
     ),
+    "published": lambda options, out: published.compare(options.coarse, options.quick),
     "surrogate": lambda options, out: surrogate.estimate(options.drop(), options.samples, options.repeats),
 }

@@ -46,9 +46,9 @@ class Drop(eqx.Module):
     parts: int = eqx.field(static=True)
 
     def __init__(self, bed: Bed, time: float, parts: int):
-        self.grains = replace(bed.grains, clumps=(ball(),), clump_laws=(None,))
-        middle = _place_above(bed.state.position, bed.grains.radius, jnp.zeros(2))
-        self.state = self.grains.with_clumps(bed.state, (_falling_state(middle, 0.0),))
+        self.grains = replace(bed.grains, clumps=(ball(RADIUS, DENSITY),), clump_laws=(None,))
+        middle = place_above(bed.state.position, bed.grains.radius, jnp.zeros(2))
+        self.state = self.grains.with_clumps(bed.state, (falling_state(middle, 0.0),))
         self.near = allocate(self.grains, self.state)
         self.steps, self.parts = round(time / DT / parts), parts
 
@@ -68,9 +68,9 @@ class Drop(eqx.Module):
             self.grains,
             (friction, modulus, restitution),
         )
-        state = _scale_memory(self.state, factors[2])
-        above = _place_above(state.position, grains.radius, place)
-        state = eqx.tree_at(lambda s: s.clumps, state, (_falling_state(above, speed),))
+        state = scale_memory(self.state, factors[2])
+        above = place_above(state.position, grains.radius, place)
+        state = eqx.tree_at(lambda s: s.clumps, state, (falling_state(above, speed),))
 
         unrolled = {"solver": FixedSteps(self.steps, neighbours=self.near), "derivative": Unrolled()}
         run = simulate(grains, state, jnp.append(0.0, self.times), **unrolled, throw=False)
@@ -78,7 +78,7 @@ class Drop(eqx.Module):
         return jnp.stack([path.velocity[1:, 2], path.position[1:, 2] - above[2]], axis=1), run.status
 
 
-def _scale_memory(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
+def scale_memory(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
     """A bed whose contacts remember to have been that much stiffer: softer grains than those that it settled with
     would be taken for contacts that are relieved, stiffer ones not, and derivatives would be of one side."""
 
@@ -88,21 +88,21 @@ def _scale_memory(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
     return eqx.tree_at(stiffnesses, state, [factor * k for k in stiffnesses(state)])
 
 
-def ball() -> Clump:
-    """One pebble, of the grains' material."""
-    mass = 4 / 3 * np.pi * DENSITY * RADIUS**3
-    return Clump(RigidBody(mass, 0.4 * mass * RADIUS**2 * np.eye(3)), np.zeros((1, 3)), np.array([RADIUS]))
+def ball(radius: float, density: float) -> Clump:
+    """A ball as one sub-sphere, of the grains' material unless it is given a law of its own."""
+    mass = 4 / 3 * np.pi * density * radius**3
+    return Clump(RigidBody(mass, 0.4 * mass * radius**2 * np.eye(3)), np.zeros((1, 3)), np.array([radius]))
 
 
-def _falling_state(at: Float[Array, "3"], speed: Any) -> RigidState:
+def falling_state(at: Float[Array, "3"], speed: Any) -> RigidState:
     return RigidState(at, jnp.array([0.0, 0.0, -1.0]) * speed, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-def _place_above(
-    position: Float[Array, "3 n"], radius: Float[Array, " n"], place: Float[Array, "2"]
+def place_above(
+    position: Float[Array, "3 n"], radius: Float[Array, " n"], place: Float[Array, "2"], ball: float = RADIUS
 ) -> Float[Array, "3"]:
-    """The ball's centre above `place` m, GAP higher than where it would touch the first grain, m."""
-    reach = radius + RADIUS
+    """The centre of a `ball` of that radius above `place` m, GAP above where it would touch the first grain, m."""
+    reach = radius + ball
     aside = jnp.sum((position[:2] - place[:, None]) ** 2, axis=0)
     under = aside < reach**2
     height = position[2] + jnp.sqrt(jnp.where(under, reach**2 - aside, 1.0))

@@ -12,12 +12,13 @@ SAID = (
     r"1[345] contacts, at \[ 1\.3[45]",
     r"0\.6587",
     r"the front is at 0\.176 m",
+    r"1 cm deep: 47\d N/m upwards, work 3\.\d+ J/m",
     r"OK: -0\.0233 m/s .* friction 0\.0299 m",
 )
 
 
 @pytest.mark.parametrize(
-    ("block", "said"), list(zip(BLOCKS, SAID, strict=True)), ids=["box", "stones", "sand", "grains"]
+    ("block", "said"), list(zip(BLOCKS, SAID, strict=True)), ids=["box", "stones", "sand", "plate", "grains"]
 )
 def test_an_example_runs(block, said, capsys):
     exec(compile(block, str(PAGE), "exec"), {})

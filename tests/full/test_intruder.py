@@ -10,7 +10,7 @@ from experiments.intruder.run import IntruderStudy
 from tests.results import assert_described
 
 
-@pytest.mark.parametrize("stage", ["derivatives", "surrogate", "descent"])
+@pytest.mark.parametrize("stage", ["derivatives", "published", "surrogate", "descent"])
 def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
     IntruderStudy(stage=stage, out=tmp_path, quick=True).run()
     found = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
@@ -22,6 +22,8 @@ def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
         np.testing.assert_allclose(found["forward"], found["difference"].sel(step=1e-5), rtol=1e-4, atol=1e-9)
         apart = np.abs(found["smoothed"] - found["pathwise"])
         assert (apart <= 4 * np.hypot(found["smoothed_error"], found["pathwise_error"])).all()
+    elif stage == "published":
+        assert (found["depth"] > 0).all() and (found["fall"] > found["depth"]).all()
     elif stage == "surrogate":
         assert np.isfinite(found["told"]).all()
     else:

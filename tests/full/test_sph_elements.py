@@ -44,7 +44,7 @@ def test_a_layer_between_plates_that_hold_it_shears_with_them():
     # Walls are as sharp as the kernel: the solid takes hold of them within 1.5 spacings of where they begin.
     assert (middle > sheared / (rows + 3)).all() and (middle < sheared / rows).all()
     assert np.ptp(middle) < 0.1 * middle.mean()
-    low, high = (np.asarray(model.force(end.motion, end.neighbours, tool)) for tool in model.tools)
+    low, high = (np.asarray(load.force) for load in model.loads(end.motion, end.neighbours))
     assert low[0] > 0 > high[0]
     # What they do not hold of each other is what the damping takes from the solid between.
     lost = 200.0 * float(jnp.sum((model.mass * end.motion.state.velocity[0])[: n * rows]))

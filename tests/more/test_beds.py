@@ -41,7 +41,7 @@ def test_a_bed_is_kept_by_what_made_it(settled_bed):
     bed, folder = settled_bed
     (file,) = folder.glob("*/*")
     written, looks = file.stat().st_mtime_ns, []
-    again = RECIPE.bed(folder, watch=lambda *look: looks.append(look))
+    again = RECIPE.bed(folder, watch=looks.append)
     assert not looks and file.stat().st_mtime_ns == written
     jax.tree.map(np.testing.assert_array_equal, again, bed)
     others = (

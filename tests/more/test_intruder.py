@@ -1,9 +1,15 @@
-"""A ball in grains: until when derivatives agree, the three stages whole, bad options."""
+"""A ball in grains: until when derivatives agree, published depths and codes."""
+
+import csv
+import os
+from pathlib import Path
 
 import numpy as np
+import pytest
 import xarray as xr
 
 from experiments.intruder.derivatives import _valid_until
+from experiments.intruder.published import SEEN, formula
 from experiments.intruder.scene import BASE
 
 
@@ -16,3 +22,28 @@ def test_a_derivative_is_right_until_it_first_parts():
         coords={"time": [0.1, 0.2, 0.3, 0.4], "parameter": [*BASE], "step": [1e-3]},
     )
     assert list(_valid_until(result, 1e-3).values()) == [0.2, 0.4, 0.0, 0.4]
+
+
+@pytest.mark.parametrize(
+    "speed, depth", [(0.1, 0.0181), (0.5, 0.0241), (1.0, 0.0336), (2.0, 0.0502), (4.0, 0.0750)]
+)
+def test_formula_is_near_the_law_of_katsuragi_and_durian(speed, depth):
+    """The two published descriptions of a ball in glass beads differ by a fifth."""
+    fall = speed**2 / (2 * 9.81) + depth
+    assert formula(0.0254, 8070.0, fall, 1520.0) == pytest.approx(depth, rel=0.22)
+
+
+def test_heights_of_the_codes_are_those_of_the_record():
+    table = Path(os.environ.get("DIFSIM_DATA", "")) / "Dosta2024" / "ball_25000_displacement.csv"
+    if not table.is_file():
+        pytest.skip("needs Dosta2024 under DIFSIM_DATA")
+    rows = {float(row["time_s"]): row for row in csv.DictReader(table.read_text().splitlines())}
+    for time, (mean, deviation) in SEEN.items():
+        means, of_beds = (
+            np.array([float(x) for k, x in rows[time].items() if k.endswith(end) and not k.startswith("LIGGGHTS")])
+            for end in ("_mean_m", "_sd_m")
+        )
+        assert np.nanmean(means) == pytest.approx(mean, abs=6e-5)
+        assert np.hypot(np.nanstd(means, ddof=1), np.sqrt(np.nanmean(of_beds**2))) == pytest.approx(
+            deviation, abs=6e-5
+        )

@@ -1,11 +1,12 @@
 """Response surfaces: exact for polynomials, an honest error where a model scatters, bad points refused."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from inversion import response_surface
+from inversion import Bounded, Log, Observation, Observations, fit, response_problem, response_surface
 
 rng = np.random.default_rng(0)
 POINTS = jnp.asarray(rng.uniform([1.0, -2.0, 1e6], [2.0, 3.0, 5e6], (120, 3)))
@@ -33,6 +34,47 @@ def test_the_error_is_that_of_a_new_point():
     fresh = jnp.asarray(rng.uniform([1.1, -1.5, 1.5e6], [1.9, 2.5, 4.5e6], (2000, 3)))
     off = jax.vmap(surface)(fresh) - jax.vmap(quadratic)(fresh) + rng.normal(0, [0.1, 0.5], (2000, 2))
     np.testing.assert_allclose(surface.error, jnp.sqrt(jnp.mean(off**2, axis=0)), rtol=0.15)
+
+
+UNKNOWN = {"lag": Bounded(0.0, 2.0, "s"), "rate": Log(0.1, 10.0, "1/s")}
+TRUTH = {"lag": 1.2, "rate": 2.0}
+
+
+def roll(values, key):
+    """Two numbers that scatter by 0.1 from run to run, and one that fails where the lag is nearly 0."""
+    log = jnp.log10(values["rate"])
+    mean = jnp.stack([values["lag"] + log, values["lag"] - 2 * log + 0.3 * log**2])
+    return {"y": mean + 0.1 * jax.random.normal(key, (2,))}, values["lag"] > 0.05
+
+
+def test_a_chaotic_model_is_fitted_through_its_surface():
+    """The pulls of forty data sets, each of one run, are those of unit normal numbers; failed runs are left out."""
+    seen = [roll(TRUTH, jax.random.key(1000 + i))[0]["y"] for i in range(40)]
+    data = Observations({"y": Observation(seen[0], 0.02)})
+    problem, surface = response_problem(UNKNOWN, roll, data, key=jax.random.key(0))
+    pulls = []
+    for y in seen:
+        posed = eqx.tree_at(lambda p: p.data["y"].value, problem, y)
+        found = fit(posed, key=jax.random.key(0), starts=8, keep=1)
+        pulls.append([(found.values[name] - TRUTH[name]) / found.sigma[name] for name in TRUTH])
+    assert 0 < np.sum(~surface.ok) < 6
+    np.testing.assert_allclose(problem.data["y"].sigma, np.hypot(0.02, surface.error))
+    np.testing.assert_allclose(surface.error, 0.1, rtol=0.3)
+    assert np.all(np.abs(np.mean(pulls, axis=0)) < 0.7) and np.all(np.abs(np.std(pulls, axis=0) - 1) < 0.4)
+
+
+def test_a_surface_through_means_has_its_own_error_alone():
+    data = Observations({"y": Observation(jnp.ones(2), 0.02)})
+    problem, surface = response_problem(UNKNOWN, roll, data, key=jax.random.key(0), has_scatter=False)
+    share = np.sqrt(6 / surface.ok.sum())
+    np.testing.assert_allclose(problem.data["y"].sigma, np.hypot(0.02, share * surface.error))
+    with pytest.raises(ValueError, match="data 'y': give Observation"):
+        response_problem(
+            UNKNOWN,
+            roll,
+            Observations({"y": Observation(jnp.ones(2), covariance=np.eye(2))}),
+            key=jax.random.key(0),
+        )
 
 
 @pytest.mark.parametrize(

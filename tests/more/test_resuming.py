@@ -37,7 +37,7 @@ def two_grains(folder: Path):
 
 def bed(folder: Path):
     recipe = BedSpecification(LAW, GaussianSizes(0.018, 0.003), 1500.0, CylindricalContainer(0.11), 0.1, seed=3)
-    return recipe.bed(folder, watch=lambda *_: 1 / 0)
+    return recipe.bed(folder, watch=lambda share: 1 / (share <= 0.5))
 
 
 def distances(folder: Path):

@@ -5,12 +5,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from difsim import FixedSteps, Unrolled, allocate, simulate
 from difsim.particles.neighbours import Neighbours
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
 from difsim.sph.continuum import ContinuumMotion
 from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
+from difsim.sph.losses import ContinuumLosses
+from difsim.sph.tools import Carried, Sliding, Turning
 from difsim.stepping.marching import Progress
 from tests.helpers import check_gradients, to_single
 
@@ -64,12 +67,35 @@ def test_a_column_between_slippery_walls_bears_its_weight():
     column = -np.mean(stress[1, 1], axis=0) / (2000 * g)
     assert np.polyfit(depth[inside], column[inside], 1)[0] == pytest.approx(1.0, abs=0.05)
     assert np.sum(stress[0, 0]) / np.sum(stress[1, 1]) == pytest.approx(0.3 / 0.7, rel=0.03)
-    forces = eqx.filter_jit(lambda m, p: [m.force(p.motion, p.neighbours, tool) for tool in m.tools])
-    left, right, floor = map(np.asarray, forces(model, end))
+    loads = eqx.filter_jit(model.loads)(end.motion, end.neighbours)
+    left, right, floor = (np.asarray(load.force) for load in loads)
     weight = 2000 * g * nx * ny * SPACING**2
     np.testing.assert_allclose(left + right + floor, [0, -weight], atol=1e-3 * weight)
     assert abs(left[1]) < 2e-3 * weight
-    assert right[0] == pytest.approx(0.5 * 0.3 / 0.7 * 2000 * g * (ny * SPACING) ** 2, rel=0.1)
+    height, push = ny * SPACING, 0.3 / 0.7 * 2000 * g
+    assert right[0] == pytest.approx(push * height**2 / 2, rel=0.1)
+    arm = np.mean(model.tools[1].reference, axis=1)
+    about_the_foot = loads[1].torque + (arm[0] - nx * SPACING) * right[1] - arm[1] * right[0]
+    assert about_the_foot == pytest.approx(-push * height**3 / 6, rel=0.1)
+
+
+def test_a_plate_gives_a_block_impulse_and_work():
+    """A plate pushes a block off: the impulse of its load is the block's momentum, its work the block's energy."""
+    n, m = 12, 6
+    model, state = assemble(lattice((0, n), (0, m)), [(lattice((-3, 0), (0, m)), None)], losses=ContinuumLosses())
+    (plate,) = model.tools
+    moving = Carried(Turning(np.mean(plate.reference, axis=1), 3.0), Sliding((0.2, 0.0)))
+    model = eqx.tree_at(lambda c: c.tools[0].path, model, moving)
+    pushed = simulate(model, state, jnp.linspace(0.0, 0.01, 101), solver=FixedSteps(1))
+    (load,) = pushed.loads
+    times, mass = np.asarray(pushed.times), float(model.mass[0])
+
+    def integral(rate):
+        return trapezoid(np.asarray(rate), times, axis=0)
+
+    momentum = mass * np.asarray(pushed.last.velocity)[:, : n * m].sum(axis=1)
+    np.testing.assert_allclose(-integral(load.force), momentum, rtol=0.01, atol=0.002 * momentum[0])
+    np.testing.assert_allclose(integral(load.power), pushed.energy["tools"][-1], rtol=0.01)
 
 
 CORRECTIONS = (GradientCorrection(), XSPH(0.5), ArtificialStress(SPACING))
