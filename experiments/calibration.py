@@ -82,8 +82,8 @@ class Calibration:
     def repeat(self, seed: int) -> dict[str, np.ndarray]:
         """The rank and the probability below the truth of each unknown, in one posterior. **Arguments:** `seed`."""
         truth, posed = draw_truth(self.problem, seed)
-        sizes = {"effective_size": self.effective_size, "limit": self.limit}
-        found = sample(posed, key=jax.random.PRNGKey(seed), method=self.method, **sizes)
+        key = jax.random.PRNGKey(seed)
+        found = sample(posed, key=key, method=self.method, effective_size=self.effective_size, limit=self.limit)
         return {
             "rank": np.array(list(ranks.rank(found, truth, seed).values())),
             "below": np.array(list(ranks.probability_below(found, truth).values())),
