@@ -26,6 +26,8 @@ from inversion.executors import Sent
 from inversion.noise import Censored
 from inversion.sweeps import compute_parts
 
+Observe = Callable[..., dict[str, Observation]]
+
 UNITS = {"below": "1", "truth": "see the unknowns", "effective_size": "1"}
 NAMES = {"below": "probability below the truth", "bounds": "data that are bounds"}
 
@@ -47,41 +49,41 @@ def observe(
     return {name: add_error(problem.data[name], predicted[name], rng) for name in problem.data.names}
 
 
+def draw_truth(problem: Problem, seed: int, observe: Observe = observe) -> tuple[dict[str, float], Problem]:
+    """A truth from the prior, and the problem with its data, which needs no compilation.
+
+    **Arguments:** `problem`, whose data are replaced; `seed`; `observe`, which makes the data of a truth, with
+    arguments and result as of `observe` here. **Returns:** unknown -> value; the problem.
+    """
+    cube, rng, ok = Cube(problem), np.random.default_rng([seed, 0]), False
+    while not ok:  # a failed simulation has the likelihood zero, so it is no truth
+        s = problem.scale_probabilities(jnp.asarray(rng.random(problem.size)))
+        found = cube.programs.simulate(cube.relax.unfold(s, 0.0))
+        ok = bool(found.ok)
+    values = cube.relax.physical(s)
+    data = Observations(observe(problem, problem.to_dict(values), found.predictions, rng))
+    truth = {k: float(v) for k, v in zip(problem.names, values, strict=True)}
+    return truth, eqx.tree_at(lambda p: p.data, problem, data)
+
+
 @dataclass(frozen=True)
 class Calibration:
     """Posteriors of synthetic data.
 
-    **Arguments:** `problem`, whose data are replaced; `method`, `effective_size`, `limit` and `batch_size` of each
-    posterior, as of `sample`; `observe`, which makes the data of a truth: arguments and result as of `observe` here.
+    **Arguments:** `problem`, whose data are replaced; `method`, `effective_size` and `limit` of each posterior, as of
+    `sample`.
     """
 
     problem: Problem
     method: Importance
     effective_size: int
     limit: int
-    batch_size: int | None = None
-    observe: Callable[..., dict[str, Observation]] = observe
-
-    def draw_truth(self, seed: int) -> tuple[dict[str, float], Problem]:
-        """A truth from the prior, and the problem with its data, which needs no compilation.
-
-        **Arguments:** `seed`. **Returns:** unknown -> value; the problem.
-        """
-        problem, cube, rng, ok = self.problem, Cube(self.problem), np.random.default_rng([seed, 0]), False
-        while not ok:  # a failed simulation has the likelihood zero, so it is no truth
-            s = problem.scale_probabilities(jnp.asarray(rng.random(problem.size)))
-            found = cube.programs.simulate(cube.relax.unfold(s, 0.0))
-            ok = bool(found.ok)
-        values = cube.relax.physical(s)
-        data = Observations(self.observe(problem, problem.to_dict(values), found.predictions, rng))
-        truth = {k: float(v) for k, v in zip(problem.names, values, strict=True)}
-        return truth, eqx.tree_at(lambda p: p.data, problem, data)
 
     def repeat(self, seed: int) -> dict[str, np.ndarray]:
         """The rank and the probability below the truth of each unknown, in one posterior. **Arguments:** `seed`."""
-        truth, posed = self.draw_truth(seed)
-        sizes = {"effective_size": self.effective_size, "limit": self.limit, "batch_size": self.batch_size}
-        found = sample(posed, key=jax.random.PRNGKey(seed), method=self.method, **sizes)
+        truth, posed = draw_truth(self.problem, seed)
+        key = jax.random.PRNGKey(seed)
+        found = sample(posed, key=key, method=self.method, effective_size=self.effective_size, limit=self.limit)
         return {
             "rank": np.array(list(ranks.rank(found, truth, seed).values())),
             "below": np.array(list(ranks.probability_below(found, truth).values())),

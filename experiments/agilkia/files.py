@@ -76,9 +76,12 @@ def _replace(path: Path, tables: dict[str, Any], key: str, value: Any) -> None:
         inner[last] = value
 
 
-def _read_with(path: Path, changed: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of a file with other values of some keys, and without its alternatives."""
-    tables = read_tables(path)
+def read_changed(path: Path, changed: Mapping[str, Any], example: str = "philae.toml") -> dict[str, Any]:
+    """The tables of a file with other values of some keys, and without its alternatives.
+
+    **Arguments:** `path`; `changed`: "table.key" -> value; `example`, as of `read_tables`. **Returns:** the tables.
+    """
+    tables = read_tables(path, example)
     for key, value in changed.items():
         _replace(path, tables, key, value)
     tables.pop("alternatives", None)
@@ -95,7 +98,7 @@ def read_lander(
     the file does.
     **Raises** `ValueError` that names the file, key and remedy.
     """
-    tables = _read_with(path, changed)
+    tables = read_changed(path, changed)
     confirmed = keys.pop_confirmed(path, tables)
     needed, optional = dict(keys.LANDER), dict(keys.OPTIONAL)
     legs = keys.LEGS.keys() & keys.table(path, "lander", tables.get("lander", {})).keys()
@@ -183,7 +186,7 @@ def read_observations(
 
     **Raises** `ValueError` for unknown names, sigmas that are not positive, and so on.
     """
-    tables = _read_with(path, changed)
+    tables = read_changed(path, changed)
     confirmed = keys.pop_confirmed(path, tables)
     if extra := set(tables) - {"name", "initial", "lander", "observables"}:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are name, initial, lander, observables")

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import equinox as eqx
@@ -15,7 +16,7 @@ import numpy as np
 from difsim.contact import Poncelet, Regolith
 from difsim.declarations import quantities
 from experiments.agilkia import keys
-from experiments.agilkia.files import read_tables
+from experiments.agilkia.files import read_changed
 from experiments.agilkia.keys import ANY, SCALAR, Numbers, Text
 from experiments.contact.sensor import Sensor
 from experiments.contact.world import SHAPES, Plunge
@@ -44,12 +45,14 @@ AT = {"time_s": keys.number("s", "time after the touch", ge=0, usual=(0, 1e3), s
 
 @dataclass(frozen=True)
 class Law:
-    """The prior of a number that is not known: one of FORMS, within the limits of `holds`."""
+    """The prior of a number that is not known, one of FORMS within the limits of `holds`; or the number itself."""
 
     holds: Numbers
 
     def refuse(self, value: Any) -> str:
-        """Say why `value` is no law, or nothing."""
+        """Say why `value` is no law and no number, or nothing."""
+        if isinstance(value, int | float):
+            return self.holds.refuse(value)
         if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= FORMS.keys():
             return f"must be one of {', '.join(f'{{ {name} = {what} }}' for name, what in FORMS.items())}"
         ((form, given),) = value.items()
@@ -63,15 +66,19 @@ class Law:
             return f"must be {FORMS[form]}: {error}"
         return ""
 
-    def doubt(self, value: Mapping[str, Any]) -> str:
+    def doubt(self, value: Any) -> str:
         """The reason to doubt a `value` that is possible, or nothing."""
+        if isinstance(value, int | float):
+            return self.holds.doubt(value)
         ((form, given),) = value.items()
         return self.holds.doubt(given[:1] if form == "normal" else given)
 
-    def prior(self, value: Mapping[str, Any]) -> AbstractParameter:
+    def prior(self, value: Any) -> AbstractParameter:
         """The prior of a law. **Raises:** `ValueError` for numbers that make none."""
-        ((form, given),) = value.items()
         unit = self.holds.quantity.plain_unit or "1"
+        if isinstance(value, int | float):
+            return Fixed(float(value), unit)
+        ((form, given),) = value.items()
         if form == "choice":
             return Discrete(given, unit)
         return {"uniform": Bounded, "log_uniform": Log, "normal": Gaussian}[form](*given, unit=unit)
@@ -95,13 +102,14 @@ class Case:
         return [name for name, each in self.parameters.items() if not isinstance(each, Fixed)]
 
 
-def read_case(path: Path, series: Path | None = None) -> Case:
+def read_case(path: Path, series: Path | None = None, changed: Mapping[str, Any] = MappingProxyType({})) -> Case:
     """Read a file of a contact, such as data/cases/drop.toml.
 
     **Arguments:** `path`; `series`: a CSV file with the COLUMNS, where there is one; without it the sensor is left
-    out. **Returns:** the case. **Raises:** `ValueError` that names file, key and remedy.
+    out; `changed`: "table.key" -> value, in place of the file's. **Returns:** the case. **Raises:** `ValueError` that
+    names file, key and remedy.
     """
-    tables = read_tables(path, EXAMPLE)
+    tables = read_changed(path, changed, EXAMPLE)
     confirmed = keys.pop_confirmed(path, tables)
     title, law = tables.pop("title", ""), keys.table(path, "ground", tables.get("ground", {})).get("law")
     if keys.Text().refuse(title) or not (isinstance(law, str) and law in GROUNDS):

@@ -10,7 +10,7 @@ import tyro
 import xarray as xr
 
 from experiments import posteriors
-from experiments.contact import coverage, pictures
+from experiments.contact import assumptions, coverage, pictures
 from experiments.contact.case import Case, read_case
 from experiments.contact.model import pose
 from experiments.data_files import data_folder
@@ -28,9 +28,10 @@ SHOWN = 200  # draws of which motions are drawn
 class Contact(Study):
     """The ground from one contact: a drop, a probe, a footpad or a landing, as a file says it."""
 
-    stage: Literal["fit", "coverage"] = "fit"
+    stage: Literal["fit", "coverage", "assumptions"] = "fit"
     """"fit": posterior and best fit of what the file does not know; "coverage": how often posteriors of synthetic
-    contacts, drawn from the file's laws, hold the truth."""
+    contacts, drawn from the file's laws, hold the truth; "assumptions": the posterior with each sigma halved and
+    doubled, and with each of the file's alternatives."""
     case: Path = field(default_factory=lambda: data_folder() / "cases" / "drop.toml")
     """The contact (TOML; units are in its keys)."""
     series: Path | None = None
@@ -47,6 +48,8 @@ class Contact(Study):
             self.repetitions = 4 if self.quick else 500
         if self.repetitions < 1:
             raise ValueError(f"--repetitions {self.repetitions} must be at least 1")
+        if self.stage == "assumptions" and self.series is not None:
+            raise ValueError("--stage assumptions is of the numbers of a case: leave --series out")
 
 
 def _fit(options: Contact, out: Path) -> Found:
@@ -124,5 +127,8 @@ Contact.stages = {
     "fit": _fit,
     "coverage": lambda options, out: coverage.cover(
         read_case(options.case, options.series), options.repetitions, options.seed, out, options.executor
+    ),
+    "assumptions": lambda options, out: assumptions.compare(
+        options.case, assumptions.QUICK if options.quick else assumptions.DRAWS, options.seed
     ),
 }

@@ -1,10 +1,10 @@
 """A body that comes at a speed and is pressed into the ground until it stops.
 
-    z'' = g - (F_y + c₁ z' + c₂ z'²)/m
+    z'' = g - (F_y + c₁ z' + c₂ z'²)/m - T exp(-t/τ)/m
 
-with the coefficients of the ground's law at its depth. The steps are equal in a time of their own, in which a hard
-ground and a soft one take as many of them. The last step ends where the body stops, found by Newton's method, so that
-all derivatives have the share of the stop.
+with the coefficients of the ground's law at its depth, and a thrust T that fades. The steps are equal in a time of
+their own, in which a hard ground and a soft one take as many of them. The last step ends where the body stops, found by
+Newton's method, so that all derivatives have the share of the stop.
 """
 
 import equinox as eqx
@@ -103,6 +103,12 @@ class Plunge(eqx.Module):
     speed: Scalar = quantity("m/s", "speed at touch", gt=0, usual=(1e-3, 100), slip="cm/s")
     gravity: Scalar = quantity("m/s²", "gravity along the motion", ge=0, usual=(0, 50), slip="g")
     roundness: Scalar = quantity("", "1 for a sphere, 0 for a plate", ge=0, le=1)
+    thrust: Scalar = quantity(
+        "N", "thrust T against the motion, at touch", ge=0, usual=(0, 1e4), slip="kN", default=0.0
+    )
+    thrust_decay: Scalar = quantity(
+        "s", "time τ in which the thrust falls to 1/e", gt=0, usual=(1e-3, 1e4), slip="ms", default=1.0
+    )
 
     def contact_radius(self, z: Scalar) -> Scalar:
         """The radius of the contact at a depth z, m: all of a plate's, and that of the section of a sphere."""
@@ -113,6 +119,10 @@ class Plunge(eqx.Module):
         """The force over the mass, m/s², at a depth, m, and a speed, m/s."""
         strength, c1, c2 = self.ground.resistance(z, self.contact_radius(z))
         return (strength + c1 * v + c2 * v**2) / self.mass
+
+    def felt_force(self, t: Scalar, z: Scalar, v: Scalar) -> Scalar:
+        """That force and the thrust over the mass, m/s², at a time after touch, s."""
+        return self.specific_force(z, v) + self.thrust * jnp.exp(-t / self.thrust_decay) / self.mass
 
     def stopping_scale(self) -> Scalar:
         """The depth, m, at which the force at the speed of touch has taken up twice the energy of the fall."""
@@ -133,8 +143,8 @@ class Plunge(eqx.Module):
         floor = jax.lax.stop_gradient(0.5 * jnp.sqrt(self.speed**2 + self.gravity * length))
 
         def rate(y):
-            _, z, v = y
-            force = self.specific_force(z, v)
+            t, z, v = y
+            force = self.felt_force(t, z, v)
             unit = 1 / (v / (length + z) + (force + self.gravity) / (v + floor))
             return (unit, unit * v, unit * (self.gravity - force)), None
 
@@ -157,6 +167,10 @@ class Plunge(eqx.Module):
         (_, stop), _ = jax.lax.scan(shorten, guess, None, length=NEWTON)
         moving = jnp.arange(STEPS + 1) <= before
         time, z, v = (jnp.where(moving, x, end) for x, end in zip(nodes, (stop[0], stop[1], zero), strict=True))
-        force = self.specific_force
-        both = jax.vmap(lambda z, v: jax.jvp(force, (z, v), (v, self.gravity - force(z, v))))(z, v)
+
+        def follow(t, z, v):
+            rates = jnp.ones_like(v), v, self.gravity - self.felt_force(t, z, v)
+            return jax.jvp(self.felt_force, (t, z, v), rates)
+
+        both = jax.vmap(follow)(time, z, v)
         return Motion(time, z, v, *both, self.gravity, ~(last[2] > 0))

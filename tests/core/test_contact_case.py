@@ -53,7 +53,7 @@ def test_the_shipped_series_is_synthetic_and_can_be_made_again():
     np.testing.assert_allclose(case.series.observed.value, made.value, atol=5.1e-4)
 
 
-@pytest.mark.parametrize("name", ["drop", "katsuragi_durian", "philae_td2", "tag"])
+@pytest.mark.parametrize("name", ["drop", "katsuragi_durian", "philae_td2", "surveyor", "tag"])
 def test_shipped_cases_move_in_the_middle_of_their_laws(name):
     case = read_case(data_folder() / "cases" / f"{name}.toml")
     problem = pose(case)
@@ -66,6 +66,8 @@ def test_shipped_cases_move_in_the_middle_of_their_laws(name):
 def test_a_choice_is_one_of_its_values(tmp_path, text):
     path = change(tmp_path, text, 'shape = "sphere"', 'shape = ["sphere", "plate"]')
     assert read_case(path).parameters["roundness"] == Discrete([1.0, 0.0], labels=("sphere", "plate"))
+    path = change(tmp_path, text, "{ log_uniform = [100.0, 1e4] }", "1500.0")
+    assert read_case(path).parameters["drag"] == Fixed(1500.0, "kg/m3")
     path = change(tmp_path, text, "{ log_uniform = [100.0, 1e4] }", "{ choice = [0.0, 1500.0] }")
     np.testing.assert_array_equal(read_case(path).parameters["drag"].values, [0.0, 1500.0])
 
