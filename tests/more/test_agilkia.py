@@ -137,8 +137,8 @@ def test_wrong_observations_are_refused(tmp_path, old, new, says):
 def test_a_missing_file_and_wrong_options_say_what_to_do(tmp_path):
     with pytest.raises(ValueError, match="no such file; start from a copy"):
         read_lander(tmp_path / "nothing.toml")
-    with pytest.raises(ValueError, match="--starts 0 must be at least 1"):
-        Agilkia(starts=0)
+    with pytest.raises(ValueError, match="--repetitions 0 must be at least 1"):
+        Agilkia(repetitions=0)
     with pytest.raises(ValueError, match=r"result\.nc is not there: run without --stage pictures first"):
         Agilkia(stage="pictures", out=tmp_path).run()
 

@@ -59,8 +59,8 @@ def outcome_of(values):
     return SimpleNamespace(misfit=1.0, values=values, calls=Calls(), minima=(1.0,))
 
 
-def branch(solve=lambda p, g: outcome_of({"a": 0.0, "b": 0.0, "c": 1.0}), **options):
-    return branch_and_bound(CHOICE, solve, **options)
+def branch(solve=lambda p, **_: outcome_of({"a": 0.0, "b": 0.0, "c": 1.0}), **options):
+    return branch_and_bound(CHOICE, solve, key=key(), **options)
 
 
 @functools.cache
@@ -163,11 +163,13 @@ CALLS = {
     "sample: effective_size": (lambda: sample(PROBLEM, key=key(), effective_size=2.5), "effective_size"),
     "sample: batch_size": (lambda: sample(PROBLEM, key=key(), batch_size=-1), "batch_size"),
     "branch_and_bound: a solver of another problem": (
-        lambda: branch(solve=lambda p, g: outcome_of({"a": 0.0})),
+        lambda: branch(solve=lambda p, **_: outcome_of({"a": 0.0})),
         "['b', 'c']",
     ),
     "branch_and_bound: NaN tolerance": (lambda: branch(tolerance=np.nan), "tolerance"),
     "branch_and_bound: a negative tolerance": (lambda: branch(tolerance=-5.0), "tolerance"),
+    "branch_and_bound: no chance": (lambda: branch(chance=0.0), "chance"),
+    "branch_and_bound: key": (lambda: branch_and_bound(CHOICE, key=1), "key"),
     "branch_and_bound: no nodes": (lambda: branch(max_nodes=-1), "max_nodes"),
     "branch_and_bound: half a node": (lambda: branch(max_nodes=2.5), "max_nodes"),
     "branch_and_bound: order of numbers": (lambda: branch(order=[3, "c"]), "order"),
