@@ -6,11 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .minima import chance_of_lower, distinct, probability_missed
 from .tree import HEURISTIC, PROBABLE, PROVED, Node, Tree, label
 
 Limit = Callable[[Mapping[str, float]], float]
 
-EXACT = 1e-6  # relative: two searches agree to so much of one minimum
+EXACT = 1e-4  # relative: two searches agree to so much of one minimum
+ROUNDS = 32  # the most calls of the solver for one node: of too many minima no number of searches finds all
+
+
+def no_limit(assignment: Mapping[str, float]) -> float:
+    """The bound where none is known. **Arguments:** `assignment`. **Returns:** -infinity."""
+    return -np.inf
 
 
 class Waiting(NamedTuple):
@@ -33,11 +40,15 @@ class Growth:
     `limit`: a proved bound by the values of a node; `tolerance` of the misfit.
     """
 
-    limit: Limit
-    tolerance: float
+    limit: Limit = no_limit
+    tolerance: float = 0.0
     nodes: list[Node] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=lambda: [Waiting(None, {}, 0, -np.inf)])
-    incumbent: Node | None = None
+
+    @property
+    def incumbent(self) -> Node | None:
+        """The best leaf."""
+        return min((n for n in self.nodes if n.status == "leaf"), key=lambda n: n.misfit, default=None)
 
     @property
     def best(self) -> float:
@@ -71,11 +82,33 @@ class Growth:
             return None
         return self.waiting.pop(order.index(min(order)))
 
+    def choose_again(self, chance: float) -> int | None:
+        """The node whose next search most probably changes the answer, None where none has a larger `chance`.
+
+        The answer rests on the leaves that were solved, and on the bounds by which the others were not.
+        """
+        holders = {self.holder(w.parent) for w in self.waiting if not self.is_dropped(w.proved)}
+        chances = {
+            i: chance_of_lower(np.array(node.minima), self.best)
+            for i, node in enumerate(self.nodes)
+            if (node.status == "leaf" or i in holders) and node.rounds < ROUNDS
+        }
+        most = max(chances, key=chances.__getitem__, default=None)
+        return None if most is None or chances[most] <= chance else most
+
     def add(self, node: Node) -> None:
         """Add a solved node."""
         self.nodes.append(node)
-        if node.status == "leaf" and node.misfit < self.best:
-            self.incumbent = node
+        self._compare(node)
+
+    def improve(self, number: int, found: Node) -> Node:
+        """Add the result of further searches of a node. **Returns:** the node by all of them."""
+        self.nodes[number] = self.nodes[number].join(found)
+        self._compare(self.nodes[number])
+        return self.nodes[number]
+
+    def _compare(self, node: Node) -> None:
+        """Disprove the nodes above whose searches have missed the minimum of this one."""
         number = node.parent
         while number is not None:
             above = self.nodes[number]
@@ -95,10 +128,9 @@ class Growth:
         """The tree, each of its nodes with the bound that holds in the end, and what the answer rests on."""
         branched, nodes = {node.parent for node in self.nodes}, []
         for i, node in enumerate(self.nodes):
-            if (holder := self.holder(i)) is None:
-                node = replace(node, bound=-np.inf, missed=1.0)
-            elif holder != i:
-                node = replace(node, bound=self.nodes[holder].misfit, missed=self.nodes[holder].missed)
+            if (holder := self.holder(i)) is not None:
+                judge = self.nodes[holder]
+                node = replace(node, bound=judge.misfit, missed=_probability_missed(judge))
             if node.status == "open" and i in branched:
                 node = replace(node, status="branched")
             elif node.status == "open" and self.is_dropped(node.bound):
@@ -118,3 +150,9 @@ class Growth:
         gap = np.inf if self.incumbent is None else max(0.0, self.best - lowest)
         total = 1.0 if self.incumbent is None else min(1.0, sum(missed.values()))
         return Tree(tuple(nodes), self.incumbent, gap, total, dropped, self.tolerance)
+
+
+def _probability_missed(node: Node) -> float:
+    """The probability, at most, that the searches of a node missed a lower minimum, 1 where they bound nothing."""
+    minima = np.array(node.minima)
+    return 1.0 if node.is_blend else probability_missed(minima.size, distinct(minima).size)

@@ -1,7 +1,7 @@
 """The result of branch and bound: its nodes with their bounds, what each bound is worth, and what that proves."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,23 +42,39 @@ def label(missed: float) -> str:
 class Node:
     """One subproblem: its fixed discrete values (the others are relaxed), and its solution.
 
-    `misfit`: infinite if no simulation was valid; `lowest`: the lowest one that a node below has, or its own; `bound`
-    of the leaves below: the misfit, or that of the nearest node above if a lower one was found below it or no
-    simulation was valid (-infinity if there is none); `missed`: the probability, at most, that the bound is wrong,
-    since a lower minimum was missed: by the number of minima that repeated searches found, and 1 where nothing is
-    known; `status`: "open", "branched", "pruned", "leaf" (all values fixed), "failed" (a leaf without a valid
-    simulation).
+    `misfit`: infinite if no simulation was valid; `minima`: the misfits at which its searches ended; `is_blend`: named
+    choices are relaxed; `status`: "open", "branched", "pruned", "leaf" (all values fixed), "failed" (a leaf without a
+    valid simulation); `calls`; `parent`; `rounds`: the number of calls of the solver; `lowest`: the lowest misfit that
+    a node below has; `bound` of the leaves below: the misfit, or that of the nearest node above if a lower one was
+    found below it or no simulation was valid (-infinity if there is none); `missed`: the probability, at most, that
+    the bound is wrong, since a lower minimum was missed: by the number of minima that its searches found, and 1 where
+    nothing is known.
     """
 
     assignment: dict[str, float]
-    misfit: float
-    lowest: float
-    bound: float
-    missed: float
     values: dict[str, Any]
-    parent: int | None
+    misfit: float
+    minima: tuple[float, ...]
+    is_blend: bool
     status: str
     calls: Calls
+    parent: int | None = None
+    rounds: int = 1
+    lowest: float = np.inf
+    bound: float = -np.inf
+    missed: float = 1.0
+
+    def join(self, other: "Node") -> "Node":
+        """The node after further searches. **Arguments:** `other`, their result. **Returns:** Node."""
+        better = other if other.misfit < self.misfit else self
+        return replace(
+            self,
+            values=better.values,
+            misfit=better.misfit,
+            minima=self.minima + other.minima,
+            calls=self.calls + other.calls,
+            rounds=self.rounds + other.rounds,
+        )
 
     @property
     def is_disproved(self) -> bool:
@@ -83,7 +99,7 @@ class Tree:
     `bound_gap`: incumbent misfit minus the lowest bound of the unsolved nodes (0: closed), and infinite without an
     incumbent. `missed`: the probability, at most, that any leaf was dropped or solved by a wrong bound; `dropped`: the
     numbers of nodes that were never solved, by the label of the bound that says so; `tolerance`: the largest gap of a
-    closed tree.
+    closed tree; `fault` of the posterior whose draws the searches began at, None for none.
     """
 
     nodes: tuple[Node, ...]
@@ -92,6 +108,7 @@ class Tree:
     missed: float
     dropped: dict[str, int]
     tolerance: float
+    fault: str | None = None
 
     @property
     def violations(self) -> int:
@@ -128,7 +145,8 @@ class Tree:
         wrong = ""
         if self.violations:
             wrong = f"; {self.violations} other(s) were disproved, by up to {self.worst_violation:.2g} of misfit"
-        return f"closed by {self.label} bounds{doubt[self.label]}{wrong}"
+        faulty = f"; the posterior that it began at is in doubt: {self.fault}" if self.fault else ""
+        return f"closed by {self.label} bounds{doubt[self.label]}{wrong}{faulty}"
 
     def bound(self, assignment: Mapping[str, float]) -> float:
         """The lowest misfit of a leaf, by the deepest node above it that was solved, for `sample`.

@@ -17,7 +17,6 @@ from inversion import (
     Problem,
     Tempered,
     branch_and_bound,
-    fit,
     sample,
 )
 from inversion.tree import Tree
@@ -107,12 +106,9 @@ FAMILIES = {
 TOLERANCE = 1e-3
 
 
-def solve(node, guesses):
-    return fit(node, key=jax.random.PRNGKey(0), starts=12, keep=2, candidates=guesses, throw=False)
-
-
 def find_best_leaf(problem: Problem, seed: int) -> tuple[Tree, int]:
     """The tree that starts from draws of the posterior, and how many simulations these took."""
     drawn = {"method": Tempered(400, 8), "effective_size": 50, "limit": 4000, "batch_size": 500}
-    posterior = sample(problem, key=jax.random.PRNGKey(seed), **drawn)
-    return branch_and_bound(problem, solve, posterior=posterior, tolerance=TOLERANCE), posterior.calls.forward
+    key = jax.random.PRNGKey(seed)
+    posterior = sample(problem, key=key, **drawn)
+    return branch_and_bound(problem, key=key, posterior=posterior, tolerance=TOLERANCE), posterior.calls.forward

@@ -34,7 +34,7 @@ from experiments.agilkia.baseline import jacobian_cost
 from experiments.agilkia.chain import ChainProgram, contacts, is_agilkia
 from experiments.agilkia.files import DATA, DataSet, read_lander, read_observations
 from experiments.agilkia.scenario import problem
-from experiments.agilkia.solve import NodeSolver, invert
+from experiments.agilkia.solve import invert
 from experiments.foot.calibration import TABLE, read
 from experiments.harness import SEED, Found, Study
 from experiments.records import file_hash
@@ -78,10 +78,6 @@ class Agilkia(Study):
     hold the truth, with --data bounce those of touchdowns and next contacts."""
     seed: int = 0
     """Seed of all random starts, and of the bed of grains."""
-    starts: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Points that are screened before the searches of a node, the best draws among them (64; with --quick 8)."""
-    keep: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Searches of a node by least squares, from the best screened points (4; with --quick 1)."""
     posterior: Literal["usual", "thorough"] = "usual"
     """How many independent draws the posterior is worth: 500 (with --quick 100), so that errors of probabilities are
     below 0.023; or "thorough": 10 000, errors below 0.005, and more until the log evidence is known to 0.01. A run with
@@ -93,11 +89,10 @@ class Agilkia(Study):
     cluster_stages = ("all", "joint", "assumptions", "coverage")
 
     def __post_init__(self):
-        for name, usual, quick in (("starts", 64, 8), ("keep", 4, 1), ("repetitions", 64, 4)):
-            if getattr(self, name) is None:
-                setattr(self, name, quick if self.quick else usual)
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name} {getattr(self, name)} must be at least 1")
+        if self.repetitions is None:
+            self.repetitions = 4 if self.quick else 64
+        if self.repetitions < 1:
+            raise ValueError(f"--repetitions {self.repetitions} must be at least 1")
         if self.draws is not None and (self.draws < 1 or self.regolith != "grains" or self.bed != "feet"):
             raise ValueError(f"--draws {self.draws} must be at least 1, with --regolith grains and --bed feet")
         if self.data and self.observations:
@@ -109,10 +104,6 @@ class Agilkia(Study):
         if self.stage == "descent" and (self.lander != PHILAE or self.data or self.observations):
             raise ValueError(
                 "--stage descent flies Philae's descent: it takes no --lander, --data or --observations"
-            )
-        if self.keep > self.starts:
-            raise ValueError(
-                f"--keep {self.keep} must be at most --starts {self.starts}, of which it keeps the best"
             )
 
     @property
@@ -148,13 +139,12 @@ def _invert_or_touch_down(options: Agilkia, out: Path) -> Found:
     place = report.place(lander, data, inverse.predict, options.shape, world)
     print(report.place_line(place), flush=True)
     size = 100 if options.quick else {"usual": 500, "thorough": 10_000}[options.posterior]
-    checkpoint = Checkpoint(out / "checkpoint", (*made_of, options.seed, options.starts, options.keep))
+    checkpoint = Checkpoint(out / "checkpoint", (*made_of, options.seed))
     chain = ChainProgram(inverse, world, is_agilkia(lander["site"])) if world else None
-    solver = NodeSolver(options.seed, options.starts, options.keep)
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     evidence = THOROUGH if options.posterior == "thorough" and not options.quick else np.inf
     answer = invert(
-        inverse, solver, checkpoint, progress=True, size=size, evidence=evidence, executor=options.executor
+        inverse, options.seed, checkpoint, progress=True, size=size, evidence=evidence, executor=options.executor
     )
 
     series, simulated, energy = report.trajectory(answer)

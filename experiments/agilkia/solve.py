@@ -1,7 +1,7 @@
 """The inversion of the main job: posterior, branch and bound from its draws, strict fit, identifiability."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +14,18 @@ from difsim import Forward
 from difsim.stepping.solvers import AbstractSolver
 from experiments.agilkia.limits import lowest_misfit
 from experiments.agilkia.scenario import STRICT
-from inversion import Checkpoint, Importance, Problem, Stops, Tempered, branch_and_bound, fit, identify, sample
+from inversion import (
+    Checkpoint,
+    Importance,
+    Problem,
+    Stops,
+    Tempered,
+    branch,
+    branch_and_bound,
+    fit,
+    identify,
+    sample,
+)
 from inversion.identifiability import Identifiability
 from inversion.leastsq import Fit
 from inversion.outcome import Calls
@@ -25,7 +36,9 @@ ORDER = ("scenario", "friction", "grain_modulus")  # by how much each moves the 
 QUICK = 100  # effective draws of a smoke test
 # The search's simulator is good to 1e-4 of a misfit; asking for more only spends calls on its noise.
 SEARCH_STOPS = Stops(misfit=1e-3, step=1e-3, iterations=40)
+CHANCE = 0.2  # that one more search changes the tree: where all end in one minimum, four are enough
 TOLERANCE = 0.02  # of a misfit near 10: two searches that stop there differ by as much at one minimum
+SEARCH = partial(branch.search_node, stops=SEARCH_STOPS)
 STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
 
 
@@ -46,25 +59,6 @@ class Answer:
     seconds: float
 
 
-@dataclass(frozen=True)
-class NodeSolver:
-    """Solves a node by least squares: `keep` searches, from the best of the guesses and of `starts` points in all.
-
-    Guesses are the best draws of the posterior in the node, and solutions of other nodes: a forward simulation, which
-    shows what each is worth here, is cheap next to a search.
-    """
-
-    seed: int
-    starts: int
-    keep: int
-    stops: Stops = SEARCH_STOPS
-
-    def __call__(self, node: Problem, guesses: Sequence[Mapping[str, Any]]) -> Fit:
-        key = jax.random.PRNGKey(self.seed)
-        sizes = {"starts": self.starts, "keep": self.keep}
-        return fit(node, key=key, **sizes, candidates=guesses, stops=self.stops, throw=False)
-
-
 def with_solver(problem: Problem, solver: AbstractSolver, derivative: Forward | None = None) -> Problem:
     """The same inversion, nothing held, with its touchdowns solved and differentiated in another way."""
     return Problem(
@@ -79,7 +73,7 @@ def order_parameters(problem: Problem) -> dict[str, Any]:
 
 def invert(
     problem: Problem,
-    solver: NodeSolver,
+    seed: int,
     checkpoint: Checkpoint,
     progress: bool,
     size: int = 1000,
@@ -94,9 +88,9 @@ def invert(
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
     kept = Checkpoint(checkpoint.folder, "posterior")
-    posterior = draw_posterior(problem, solver.seed, size, evidence, kept, progress, executor)
+    posterior = draw_posterior(problem, seed, size, evidence, kept, progress, executor)
     started = time.perf_counter()
-    tree = search_tree(problem, solver, posterior, checkpoint, progress)
+    tree = search_tree(problem, seed, posterior, checkpoint, progress)
     seconds = time.perf_counter() - started
     if (best := tree.incumbent) is None:
         raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")
@@ -111,7 +105,7 @@ def invert(
 
 def search_tree(
     problem: Problem,
-    solver: NodeSolver,
+    seed: int,
     posterior: Posterior,
     checkpoint: Checkpoint | None = None,
     progress: bool = False,
@@ -122,11 +116,13 @@ def search_tree(
     """
     return branch_and_bound(
         problem,
-        solver,
+        SEARCH,
+        key=jax.random.PRNGKey(seed),
         posterior=posterior,
         order=_order(problem),
         limit=partial(lowest_misfit, problem),
         tolerance=TOLERANCE,
+        chance=CHANCE,
         checkpoint=checkpoint,
         progress=progress,
     )

@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from experiments.agilkia import scenario
 from experiments.agilkia.baseline import STOP, descend, jacobian_cost, paper_objective, paper_problem
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.run import Agilkia
-from experiments.agilkia.solve import ORDER, NodeSolver, draw_posterior, search_tree
+from experiments.agilkia.solve import ORDER, SEARCH, draw_posterior, search_tree
 from experiments.benchmark.timing import row
 from experiments.evolution import Evolution, evolve
 from inversion import Checkpoint, Problem, branch_and_bound
@@ -69,12 +69,9 @@ def compare_with_enumeration(lander: dict[str, Any], cost: float, folder: Path) 
     problem = scenario.problem(lander, read_observations(DATA / "philae_published.toml"))
     kept = Checkpoint(folder / "checkpoint_agilkia", ("enumeration", lander))
     posterior = draw_posterior(problem, 0, 1000, np.inf, kept, progress=True)
-    usual = Agilkia()
-    tree = search_tree(problem, NodeSolver(usual.seed, usual.starts, usual.keep), posterior, progress=True)
+    tree = search_tree(problem, 0, posterior, progress=True)
     # Another seed, and no draw: the leaves would prove nothing if they began where the tree did.
-    leaves = enumerate_leaves(
-        problem, NodeSolver(usual.seed + 1, usual.starts, usual.keep), checkpoint=kept, progress=True
-    )
+    leaves = enumerate_leaves(problem, SEARCH, key=jax.random.PRNGKey(1), checkpoint=kept, progress=True)
     all_calls = sum((leaf.calls for leaf in leaves), Calls())
     ours, peer = (calls.forward + cost * calls.jacobian for calls in (tree.calls, all_calls))
     best = min(leaf.misfit for leaf in leaves)
@@ -89,13 +86,13 @@ def compare_with_enumeration(lander: dict[str, Any], cost: float, folder: Path) 
 def _search_tree(problem: Problem, search, seed: int) -> dict[str, np.ndarray]:
     """One tree by one search from one seed."""
 
-    def solve(node: Problem, guesses) -> Evolution:
-        found = search(node, seed, guesses[0] if guesses else None)
+    def solve(node: Problem, *, key, candidates) -> Evolution:
+        found = search(node, seed, candidates[0] if candidates else None)
         # Below the stop all are equal: a bound of 0 lets the tree close on the first leaf that reaches it.
         return replace(found, misfit=0.0 if found.misfit < STOP else found.misfit)
 
     started, cpu = time.perf_counter(), time.process_time()
-    tree: Tree = branch_and_bound(problem, solve, order=ORDER)
+    tree: Tree = branch_and_bound(problem, solve, key=jax.random.PRNGKey(seed), order=ORDER, chance=1.0)
     calls: Calls = tree.calls
     return {
         "w": np.asarray(np.inf if tree.incumbent is None else tree.incumbent.misfit),

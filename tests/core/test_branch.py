@@ -14,24 +14,17 @@ from inversion.branch import enumerate_leaves
 from inversion.minima import distinct
 from tests import choices, toys
 
-
-@pytest.fixture(scope="module")
-def solve():
-    def run(problem, guesses):
-        key = jax.random.PRNGKey(1)
-        return inversion.fit(problem, key=key, starts=32, keep=4, candidates=guesses, throw=False)
-
-    return run
+KEY = jax.random.PRNGKey(1)
 
 
 @pytest.fixture(scope="module")
-def leaves(solve):
-    return enumerate_leaves(toys.mixed_problem()[0], solve)
+def leaves():
+    return enumerate_leaves(toys.mixed_problem()[0], key=KEY)
 
 
-def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):
+def test_agrees_with_enumeration_and_visits_fewer(leaves):
     problem, truth = toys.mixed_problem()
-    tree = inversion.branch_and_bound(problem, solve)
+    tree = inversion.branch_and_bound(problem, key=KEY)
     assert len(leaves) == 18 > tree.nodes_visited
     assert tree.agrees(leaves)
     assert tree.bound_gap == 0.0 and tree.violations == 0 and tree.is_closed
@@ -44,13 +37,13 @@ def test_agrees_with_enumeration_and_visits_fewer(solve, leaves):
     assert all(n.bound >= tree.incumbent.misfit for n in tree.nodes if n.status == "pruned")
 
 
-def test_any_order_gives_the_same_answer(solve, leaves):
-    tree = inversion.branch_and_bound(toys.mixed_problem()[0], solve, order=("s", "c", "E"))
+def test_any_order_gives_the_same_answer(leaves):
+    tree = inversion.branch_and_bound(toys.mixed_problem()[0], key=KEY, order=("s", "c", "E"))
     assert tree.agrees(leaves) and list(tree.nodes[-1].assignment) == ["s", "c", "E"]
 
 
-def test_stopped_early_leaves_a_gap(solve):
-    tree = inversion.branch_and_bound(toys.mixed_problem()[0], solve, max_nodes=1)
+def test_stopped_early_leaves_a_gap():
+    tree = inversion.branch_and_bound(toys.mixed_problem()[0], key=KEY, max_nodes=1)
     assert tree.incumbent is None and tree.bound_gap == np.inf
     assert not tree.agrees(tree.nodes)
     assert not tree.is_closed and "no leaf" in tree.verdict
@@ -59,7 +52,7 @@ def test_stopped_early_leaves_a_gap(solve):
 def solver_of(misfits, searches=1):
     """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere, after so many searches."""
 
-    def solve(node, guesses):
+    def solve(node, *, key, candidates):
         held = dict(zip(node.names, np.asarray(node.held).tolist(), strict=True))
         found = misfits.get(tuple(held[k] for k in ("E", "c") if not np.isnan(held[k])), 4.0)
         values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
@@ -78,14 +71,16 @@ def test_bounds_from_physics_are_proved_and_drop_nodes_unsolved():
     def limit(assignment):
         return 5.0 if assignment["E"] != 1e8 or assignment.get("c") in (0.6, 1.0) else 0.0
 
-    tree = inversion.branch_and_bound(problem, solver_of(TOLD, searches=40), order=("E", "c"), limit=limit)
+    tree = inversion.branch_and_bound(
+        problem, solver_of(TOLD, searches=40), key=KEY, order=("E", "c"), limit=limit
+    )
     assert tree.nodes_visited == 3 and tree.dropped == {"proved": 4, "probable": 0, "heuristic": 0}
     assert tree.incumbent.misfit == 2.0 and tree.missed == pytest.approx(1.0 - 38 / 40)
 
 
 def test_minima_of_one_misfit_are_one():
-    assert distinct(np.array([2.0, 2.005, 2.0, np.inf])) == 1 and distinct(np.zeros(0)) == 0
-    assert distinct(np.array([2.0, 2.1, 9.0, 9.01])) == 3
+    assert distinct(np.array([2.0, 2.005, 2.0, np.inf])).tolist() == [2.0] and distinct(np.zeros(0)).size == 0
+    assert distinct(np.array([9.0, 2.1, 2.0, 9.01])).tolist() == [2.0, 2.1, 9.0]
 
 
 def test_compatible_values(leaves):
@@ -98,10 +93,10 @@ def test_compatible_values(leaves):
         inversion.identifiability.compatible_values(failed)  # all of them were: each is as good as the best
 
 
-def test_a_problem_without_choices_is_one_leaf(solve):
+def test_a_problem_without_choices_is_one_leaf():
     tree, leaves = (
-        inversion.branch_and_bound(toys.linear(), solve),
-        inversion.branch.enumerate_leaves(toys.linear(), solve),
+        inversion.branch_and_bound(toys.linear(), key=KEY),
+        inversion.branch.enumerate_leaves(toys.linear(), key=KEY),
     )
     assert len(tree.nodes) == len(leaves) == 1 and tree.is_closed and tree.agrees(leaves)
     assert tree.incumbent.assignment == {} and tree.incumbent.misfit == pytest.approx(toys.closed_form()[2])

@@ -17,7 +17,7 @@ from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.joint_cases import JOINT, TOUCHDOWN
 from experiments.agilkia.scenario import problem
-from experiments.agilkia.solve import TOLERANCE, NodeSolver, draw_posterior, search_tree
+from experiments.agilkia.solve import SEARCH, TOLERANCE, draw_posterior, search_tree
 from experiments.geometry import parts
 from experiments.variables import BODY
 from inversion import Checkpoint
@@ -63,8 +63,8 @@ def test_the_tree_finds_the_best_of_all_leaves(tmp_path):
     """Enumeration, which knows nothing of the posterior, finds no better leaf, and takes more simulations."""
     inverse = problem(read_lander(PHILAE), read_observations(DATA / "philae_published.toml"))
     posterior = draw_posterior(inverse, 0, 300, np.inf, Checkpoint(tmp_path, "posterior"), False)
-    tree = search_tree(inverse, NodeSolver(0, 64, 4), posterior)
-    leaves = enumerate_leaves(inverse, NodeSolver(1, 64, 4))
+    tree = search_tree(inverse, 0, posterior)
+    leaves = enumerate_leaves(inverse, SEARCH, key=jax.random.PRNGKey(1))
     assert tree.incumbent.misfit < min(leaf.misfit for leaf in leaves) + TOLERANCE
     assert tree.is_closed and tree.violations == 0
     assert 2 * tree.calls.forward < sum(leaf.calls.forward for leaf in leaves)

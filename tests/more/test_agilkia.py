@@ -89,6 +89,24 @@ def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
         problem(read_lander(path), data)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("[observables.rebound_speed]", "[observables.speed]", "no observable is called 'speed'"),
+        ("value = 0.325", "value = nan", "must be finite"),
+        ("[observables.damper_energy]", "[observables.peak_force]", "cannot be fitted"),
+        ('name = "published"', "name = published", "not a TOML file"),
+        ("[initial]", "[lander]\nmass_kg = 1.0\n[other]", "unknown tables"),
+        ('name = "published"', 'name = "published"\nlander = 3', "lander = 3 must be a table"),
+        ('name = "published"', 'name = "published"\nobservables.spin = 0.1', "spin = 0.1 must be a table"),
+    ],
+)
+def test_wrong_observations_are_refused(tmp_path, old, new, says):
+    path = edit(tmp_path, "philae_published.toml", old, new)
+    with pytest.raises(ValueError, match=says):
+        experiment(read_lander(PHILAE), read_observations(path))
+
+
 def test_a_shape_in_metres_is_refused(tmp_path):
     path, ball = tmp_path / "ball.obj", ConvexHull(1e3 * np.random.default_rng(0).normal(size=(50, 3)))
     faces = [face if np.linalg.det(ball.points[face]) > 0 else face[::-1] for face in ball.simplices]

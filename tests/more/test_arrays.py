@@ -81,10 +81,7 @@ def test_a_tree_carries_arrays_along(key):
     }
     posed = Problem(parameters, predict_both, Observations(y))
 
-    def solve(node, guesses):
-        return inversion.fit(node, key=key, starts=4, keep=1, candidates=guesses, throw=False)
-
-    best = inversion.branch_and_bound(posed, solve).incumbent
+    best = inversion.branch_and_bound(posed, key=key).incumbent
     assert best.assignment == {"a": 0.3}
     np.testing.assert_allclose(best.values["field"], TRUE, atol=1e-6)
     np.testing.assert_array_equal(best.values["c"], [1.0, 2.0])

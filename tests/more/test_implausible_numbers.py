@@ -9,7 +9,6 @@ import warnings
 import pytest
 
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.run import Agilkia
 from experiments.gravity.run import GravityStudy
 
 LANDER = tomllib.loads((DATA / "philae.toml").read_text(encoding="utf-8"))
@@ -106,5 +105,3 @@ def test_an_implausible_observation_is_doubted(tmp_path, place, key, value, doub
 def test_an_implausible_option_is_doubted():
     with pytest.warns(UserWarning, match="--GM 0.0001 is implausible.*is it in km³/s²?"):
         GravityStudy(mesh=DATA, GM=1e-4).check_numbers()
-    with pytest.raises(ValueError, match="--keep 9 must be at most --starts 4"):
-        Agilkia(starts=4, keep=9)

@@ -38,13 +38,10 @@ def test_usage():
     )
     key = jax.random.PRNGKey(0)
 
-    def solve(node, guesses):
-        return inversion.fit(node, key=key, starts=16, keep=4, candidates=guesses, throw=False)
-
-    tree = inversion.branch_and_bound(problem, solve)
+    tree = inversion.branch_and_bound(problem, key=key)
     assert tree.incumbent.assignment == {"stiffness": 1e5}
     assert tree.bound_gap == 0.0
-    assert tree.agrees(enumerate_leaves(problem, solve))
+    assert tree.agrees(enumerate_leaves(problem, key=jax.random.PRNGKey(1)))
 
     problem = problem.hold(tree.incumbent.assignment)
     fit = inversion.fit(problem, key=key, starts=16, keep=4)
