@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,11 +19,14 @@ from jaxtyping import Array, Float
 
 from difsim import Adaptive, Ignore, Status, safe, simulate
 from difsim.body import RigidBody, RigidState
+from difsim.declarations import part
 from difsim.dynamics import Hopper
+from difsim.dynamics.hopper import HopperState
 from difsim.gravity import Uniform
 from difsim.rotation import Rotation
 from difsim.sensors import Accelerometer, Gyro
 from difsim.shape import Plane
+from difsim.typing import Scalar
 from experiments.hera.inputs import Inputs, Lander
 from experiments.hera.world import Case, any_attitude, contact_of, field_of, surface_point
 from experiments.variables import describe
@@ -149,6 +153,16 @@ def _regress(
     }
 
 
+class _Sensors(eqx.Module):
+    """Both sensors. No closure: a rule for derivatives may not close over their arrays."""
+
+    accelerometer: Accelerometer = part("accelerometer", default=Accelerometer)
+    gyro: Gyro = part("gyro", default=Gyro)
+
+    def __call__(self, model: Hopper, t: Scalar, state: HopperState) -> dict[str, Array]:
+        return {"felt": self.accelerometer.sense(model, t, state), "turned": self.gyro.sense(model, t, state)}
+
+
 @dataclass(frozen=True)
 class Readings:
     """The information in the readings of one approach; equal for equal parts, so that it is compiled once.
@@ -201,17 +215,16 @@ class Readings:
             (Rotation.from_rotation_vector(turned) @ start.rotation).quaternion,
             start.spin + spun,
         )
-        sensors = {"felt": Accelerometer(), "turned": Gyro()}
         end = simulate(
             model,
             model.start(body),
             jnp.linspace(0.0, LENGTH, LENGTH * RATES[-1] + 1),
             solver=SOLVER,
-            integrals=lambda *x: {name: sensor.sense(*x) for name, sensor in sensors.items()},
+            integrals=_Sensors(),
             throw=False,
             trust=Ignore(),
         )
-        return tuple(end.integrals.values()), (end.status, end.stats.contacts, end.energy_error)
+        return (end.integrals["felt"], end.integrals["turned"]), (end.status, end.stats.contacts, end.energy_error)
 
     def _build(self, case: Case) -> tuple[Hopper, RigidState]:
         """The lander over a plane, and its state at the start, with the lowest point above the ground."""
