@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,7 +18,6 @@ from jaxtyping import Array, Float
 
 from difsim import Adaptive, Ignore, Status, safe, simulate
 from difsim.body import RigidBody, RigidState
-from difsim.declarations import part
 from difsim.dynamics import Hopper
 from difsim.dynamics.hopper import HopperState
 from difsim.gravity import Uniform
@@ -153,14 +151,9 @@ def _regress(
     }
 
 
-class _Sensors(eqx.Module):
-    """Both sensors. No closure: a rule for derivatives may not close over their arrays."""
-
-    accelerometer: Accelerometer = part("accelerometer", default=Accelerometer)
-    gyro: Gyro = part("gyro", default=Gyro)
-
-    def __call__(self, model: Hopper, t: Scalar, state: HopperState) -> dict[str, Array]:
-        return {"felt": self.accelerometer.sense(model, t, state), "turned": self.gyro.sense(model, t, state)}
+def _sense(model: Hopper, t: Scalar, state: HopperState) -> dict[str, Array]:
+    """What both sensors sense, made here: the function of an integral may not close over traced arrays."""
+    return {"felt": Accelerometer().sense(model, t, state), "turned": Gyro().sense(model, t, state)}
 
 
 @dataclass(frozen=True)
@@ -220,7 +213,7 @@ class Readings:
             model.start(body),
             jnp.linspace(0.0, LENGTH, LENGTH * RATES[-1] + 1),
             solver=SOLVER,
-            integrals=_Sensors(),
+            integrals=_sense,
             throw=False,
             trust=Ignore(),
         )
