@@ -48,11 +48,11 @@ BOTH = list(SUITES)[-1]
 RATES = (1, 4, 20)  # readings a second, which divide the last
 SPEEDS, ANGLES, SPINS = (0.02, 0.1), (0.0, 60.0), (1e-3, 0.1)  # m/s; deg from the vertical; rad/s
 ABOVE, LENGTH = 0.02, 40  # m of the lowest point at the start; s that are read
-SOLVER = Adaptive(1e-6, 1e-6, max_steps=20_000)
+TOLERANCE, STEPS = 1e-6, 20_000
 UP = np.array([0.0, 0.0, 1.0])
 CHUNK = 16
 SETTINGS = DEPTH, APPROACH, ACCELEROMETER_BIAS, GYRO_BIAS, repr(SUITES), RATES
-SETTINGS += SPEEDS, ANGLES, SPINS, ABOVE, LENGTH
+SETTINGS += SPEEDS, ANGLES, SPINS, ABOVE, LENGTH, TOLERANCE
 UNITS = {"deviation": "see ground", "nats": "nat", "prior": "see ground", "energy_error": "1"}
 UNITS |= {"rate": "1/s", "speed_m_per_s": "m/s", "angle_deg": "deg", "turn_rad_per_s": "rad/s"}
 NAMES = {
@@ -160,11 +160,12 @@ def _sense(model: Hopper, t: Scalar, state: HopperState) -> dict[str, Array]:
 class Readings:
     """The information in the readings of one approach; equal for equal parts, so that it is compiled once.
 
-    **Arguments:** the `lander`; the standard deviations of the prior of `GROUND`.
+    **Arguments:** the `lander`; the standard deviations of the prior of `GROUND`; the `tolerance` of the solver.
     """
 
     lander: Lander
     prior: tuple[float, ...]
+    tolerance: float = TOLERANCE
 
     def __call__(self, case: Case) -> dict[str, Array]:
         """Standard deviations of the ground [rate, suite, ground], and nats [rate, suite], of one approach."""
@@ -212,7 +213,7 @@ class Readings:
             model,
             model.start(body),
             jnp.linspace(0.0, LENGTH, LENGTH * RATES[-1] + 1),
-            solver=SOLVER,
+            solver=Adaptive(self.tolerance, self.tolerance, max_steps=STEPS),
             integrals=_sense,
             throw=False,
             trust=Ignore(),
