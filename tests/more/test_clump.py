@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from difsim import FixedSteps, Status, run, simulate
 from difsim.dem import Grains, HertzMindlin
@@ -98,3 +99,14 @@ def test_collision_conserves_momenta_loses_energy_and_resumes(tmp_path):
         run(AMONG, HIT, times, solver=steps, checkpoint=tmp_path, watch=lambda t: 1 / (t < 7e-4))
     on = run(AMONG, HIT, times, solver=steps, checkpoint=tmp_path)
     jax.tree.map(np.testing.assert_array_equal, on.states.clumps, whole.states.clumps)
+
+
+def test_loads_of_a_clump_give_its_momenta():
+    """Each step kicks by half of the load before and half of the load after it."""
+    hit = simulate(AMONG, HIT, 2e-5 * jnp.arange(121), solver=FixedSteps(1))
+    (load,), (body,) = hit.loads, hit.states.clumps
+    assert np.abs(load.force).max() > 0.5
+    momentum = CLUMP.body.mass * (body.velocity[-1] - body.velocity[0])
+    np.testing.assert_allclose(trapezoid(load.force, hit.times, axis=0), momentum, rtol=1e-9)
+    turning = jax.vmap(lambda at: at.rotation @ (CLUMP.body.inertia @ at.spin))(body)
+    np.testing.assert_allclose(trapezoid(load.torque, hit.times, axis=0), turning[-1] - turning[0], rtol=1e-9)
