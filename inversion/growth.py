@@ -102,7 +102,10 @@ class Growth:
         self._compare(node)
 
     def improve(self, number: int, found: Node) -> Node:
-        """Add the result of further searches of a node. **Returns:** the node by all of them."""
+        """Add the result of further searches of a node.
+
+        **Arguments:** `number` of the node; `found`, the result. **Returns:** the node by all searches.
+        """
         self.nodes[number] = self.nodes[number].join(found)
         self._compare(self.nodes[number])
         return self.nodes[number]
