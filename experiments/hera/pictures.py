@@ -174,7 +174,7 @@ def _draw_pair(
 
 
 def draw_sensors(table: xr.Dataset) -> Figure:
-    """What readings leave of the priors of the ground by sensors, and the information by the speed at touch.
+    """Widths of the posteriors of the ground over those of the priors, and the information by the speed at touch.
 
     **Arguments:** `table` of `sensors.read_all`. **Returns:** the picture.
     """

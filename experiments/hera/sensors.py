@@ -1,4 +1,4 @@
-"""What the accelerometer and the gyro of a lander tell of the ground by the first seconds after its touch.
+"""The ground by the accelerometer and the gyro of a lander, in the first seconds after its touch.
 
 A lander comes down on a plane at a random speed, angle, attitude and spin, on ground that is drawn from the inputs.
 The derivatives of its readings by the ground, and by what is not known of the approach, give the posterior near the
@@ -29,6 +29,7 @@ from experiments.hera.inputs import Inputs, Lander
 from experiments.hera.world import Case, any_attitude, contact_of, field_of, surface_point
 from experiments.variables import describe
 from inversion import Checkpoint, sweep
+from inversion.smoothed import regression
 
 # What is asked of the ground, by the inputs' names. The depth of an impact is one number there: a factor of e here.
 GROUND = ("restitution", "friction", "rolling_m", "cohesion_Pa", "impact_depth_m")
@@ -99,7 +100,7 @@ def read_all(
 
 
 def compare(table: xr.Dataset) -> dict[str, Any]:
-    """What readings tell: widths and information by sensors and rate, and information by approach.
+    """Widths and information of the ground by sensors and rate, and information by approach.
 
     **Arguments:** `table` of `read_all`. **Returns:** by name: `approaches` that count; `deviation`, medians over
     landers without stiff antennas, which keep the box from sticking; `information`, nats; `by_approach`, the mean of
@@ -124,7 +125,7 @@ def compare(table: xr.Dataset) -> dict[str, Any]:
         "deviation": deviation,
         "information": {row: _mean(good["nats"].sel(**at).values) for row, at in rows},
         "by_approach": thirds,
-        "slopes": _regress(("ln speed", "angle, deg", "ln spin"), (np.log(speed), angle, np.log(turn)), nats),
+        "slopes": _regress({"ln speed": np.log(speed), "angle, deg": angle, "ln spin": np.log(turn)}, nats),
     }
 
 
@@ -138,21 +139,17 @@ def _by_thirds(x: np.ndarray, of: np.ndarray) -> dict[str, dict[str, float]]:
     return {name: _mean(of[chosen]) for name, chosen in parts.items()}
 
 
-def _regress(
-    names: tuple[str, ...], columns: tuple[np.ndarray, ...], y: np.ndarray
-) -> dict[str, dict[str, float]]:
-    design = np.column_stack([np.ones_like(y), *columns])
-    found, *_ = np.linalg.lstsq(design, y, rcond=None)
-    left = y - design @ found
-    covariance = np.linalg.inv(design.T @ design) * (left @ left) / (len(y) - design.shape[1])
-    errors = np.sqrt(np.diag(covariance))
+def _regress(columns: dict[str, np.ndarray], y: np.ndarray) -> dict[str, dict[str, float]]:
+    """The slope of y along each column, with an intercept."""
+    x = jnp.asarray(np.column_stack([*columns.values(), np.ones_like(y)]))
+    slopes, errors = regression(x, jnp.asarray(y[:, None]))
     return {
-        k: {"value": float(v), "error": float(e)} for k, v, e in zip(names, found[1:], errors[1:], strict=True)
+        k: {"value": float(v), "error": float(e)} for k, v, e in zip(columns, slopes[0], errors[0], strict=False)
     }
 
 
 def _sense(model: Hopper, t: Scalar, state: HopperState) -> dict[str, Array]:
-    """What both sensors sense, made here: the function of an integral may not close over traced arrays."""
+    """The true values of both sensors, made here: a function of integrals may not close over traced arrays."""
     return {"felt": Accelerometer().sense(model, t, state), "turned": Gyro().sense(model, t, state)}
 
 

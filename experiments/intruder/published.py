@@ -175,6 +175,6 @@ def _bed_of_formula() -> Bed:
 
 
 def _throw(grains: Grains, state: GrainsState, times, near: NeighbourList, until=None) -> Solution:
-    """What the ball does."""
+    """The motion of the ball."""
     solver = Courant(COURANT, neighbours=near)
     return run(grains, state, times, solver=solver, save=lambda state: state.clumps[0], until=until)

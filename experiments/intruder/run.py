@@ -29,7 +29,7 @@ class IntruderStudy(Study):
     repeats: int = 40
     """How often the grains are found from new throws."""
     coarse: float = 2.0
-    """How many times as large as the published ones the grains of the benchmark are; 1 takes 25 000."""
+    """Size of the grains of the benchmark, over the published one; 1 takes 25 000."""
 
     def __post_init__(self):
         if self.quick:
