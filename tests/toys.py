@@ -140,9 +140,7 @@ def ring(p):
 
 def bounding_tree():
     """A solved tree over E: nothing bounds E = 1e8, and 900 all other leaves."""
-    found = [{}, {"E": 1e8}, {"E": 1e7}, {"E": 1e9}]
-    nodes = [
-        Node(a, m := 900.0 * (len(a) > 0), m, 900.0 * (a.get("E") != 1e8), 0.5, {}, None, "", Calls())
-        for a in found
-    ]
-    return Tree(tuple(nodes), None, 0.0, 0.5, {}, 0.0)
+    bounds = {1e8: 0.0, 1e7: 900.0, 1e9: 900.0}
+    root = Node({}, {}, 0.0, (), False, "branched", Calls(), bound=0.0)
+    leaves = [Node({"E": E}, {}, bound, (), False, "leaf", Calls(), bound=bound) for E, bound in bounds.items()]
+    return Tree((root, *leaves), None, 0.0, 0.5, {}, 0.0)
