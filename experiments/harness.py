@@ -128,7 +128,7 @@ class Study:
                     print(
                         f"{command}: if it is interrupted (Ctrl-C), the same command goes on from what is finished"
                     )
-                with Bar(command, is_shown=not self.quiet), log():
+                with Bar(command, progress=not self.quiet), log():
                     found = self.stages[stage](self, out)
                 seconds = time.perf_counter() - started
                 about = {"study": self.name(), "stage": stage, "quick": self.quick, "wall_seconds": seconds}

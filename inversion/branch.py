@@ -24,7 +24,7 @@ from .outcome import Calls
 from .points import Points
 from .posterior import Posterior
 from .problem import Problem
-from .progress import Bar
+from .progress import Bar, Progress
 from .sweeps import load_or_compute
 from .tree import Node, Tree, check_bound
 
@@ -77,7 +77,7 @@ def branch_and_bound(
     chance: float = CHANCE,
     max_nodes: int | None = None,
     checkpoint: Checkpoint | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Tree:
     """The best leaf without solving all: best-first, pruned where the relaxed misfit is above the incumbent.
 
@@ -98,8 +98,8 @@ def branch_and_bound(
     `limit`: a function of an assignment to a misfit that no values of the other unknowns can undercut, by physics: such
     a bound is proved; `tolerance` of a misfit: prune from incumbent - tolerance on, and ignore what undercuts a bound
     by less; `chance`: the probability that one more search of a node changes the answer, with 1 for no second search;
-    `max_nodes`: stop after so many solved nodes; `checkpoint`: keeps solved nodes by assignment; `progress`: show a
-    bar. **Returns:** Tree. Where no Discrete parameter is undecided it has one leaf, the problem.
+    `max_nodes`: stop after so many solved nodes; `checkpoint`: keeps solved nodes by assignment; `progress`: as of
+    `fit`. **Returns:** Tree. Where no Discrete parameter is undecided it has one leaf, the problem.
     **Raises:** ValueError for an order that is not a permutation of the Discrete parameters, a tolerance below 0, a
     chance that is no probability, the posterior of another problem, and a limit or a solution that is none.
     **Source:** Lawler and Wood (1966); Wu et al. (2019), App. B; Boender and Rinnooy Kan (1987) for the searches.
@@ -118,7 +118,7 @@ def branch_and_bound(
     drawn, solved = Points(problem, posterior), Points(problem)
     growth = Growth(known, tolerance)
     solve_node = partial(_solve_node, problem, solve, key, checkpoint)
-    with Bar("branch and bound", is_shown=progress) as bar:
+    with Bar("branch and bound", progress=progress) as bar:
         while max_nodes is None or len(growth.nodes) < max_nodes:
             if (taken := growth.take()) is not None:
                 parent = None if taken.parent is None else growth.nodes[taken.parent]
@@ -150,7 +150,7 @@ def enumerate_leaves(
     key: Array,
     chance: float = CHANCE,
     checkpoint: Checkpoint | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> tuple[Node, ...]:
     """The solutions of all combinations of the discrete values, to verify a branch and bound, see `Tree.agrees`.
 

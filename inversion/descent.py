@@ -25,7 +25,7 @@ from difsim.typing import Scalar
 from .batches import map_batched
 from .coordinates import AbstractCoordinates, Coordinates, strip_weak_types, to_plain
 from .problem import Problem
-from .progress import Bar
+from .progress import Bar, Progress
 from .unknowns import AbstractParameter
 
 Objective = Callable[[dict[str, Array], Array], Scalar]
@@ -92,7 +92,7 @@ def descend(
     tolerance: float = 1e-3,
     batch_size: int | None = None,
     checkpoint: Checkpoint | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     throw: bool = True,
 ) -> Descent:
     """The minimum of a misfit, or of the expectation of a noisy function, by steps of an optimiser of optax.
@@ -116,7 +116,7 @@ def descend(
     `spread`: None takes the reverse derivative; a number smooths the objective by a Gaussian of that standard
     deviation in the unbounded coordinates (an interval is pi wide there), and takes its gradient from values alone;
     `tolerance`; `batch_size` of `map_batched`, over seeds; `checkpoint`: keeps finished windows, so that a killed
-    descent goes on and ends with the same bits; `progress`: show a bar; `throw`: raise if no evaluation is finite.
+    descent goes on and ends with the same bits; `progress`: as of `fit`; `throw`: raise if no evaluation is finite.
     **Returns:** Descent, with status MISFIT, NOISE, LIMIT, BLOCKED or FAILED.
     **Raises:** ValueError for undecided Discrete parameters, nothing free, or settings out of range; RuntimeError
     when the start has no finite value with a finite gradient (unless throw=False).

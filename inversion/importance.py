@@ -12,7 +12,7 @@ from difsim.saving.checkpoint import Checkpoint
 from .cube import Cube
 from .draws import Draws, smallest_size
 from .particles import pool_stages
-from .progress import Bar
+from .progress import Bar, Progress
 from .search import Search
 from .tails import K_HAT
 from .tempered import Tempered
@@ -55,7 +55,7 @@ class Importance:
         effective_size: int,
         limit: int,
         checkpoint: Checkpoint | None = None,
-        progress: bool = False,
+        progress: Progress = False,
         guesses: Float[np.ndarray, "guesses k"] | None = None,
     ) -> Draws:
         """Draws of this effective size, or those of chains where importance weights cannot be trusted.

@@ -26,6 +26,7 @@ from .marquardt import Search, Stops
 from .outcome import Calls
 from .problem import Problem
 from .programs import Programs, map_in_threads
+from .progress import Bar, Progress
 
 RARE = 1e-3  # smallest p-value of a misfit that counts as chance
 
@@ -172,6 +173,7 @@ def fit(
     guesses: Sequence[Mapping[str, Any]] = (),
     candidates: Sequence[Mapping[str, Any]] = (),
     stops: Stops | None = None,
+    progress: Progress = False,
     throw: bool = True,
 ) -> Fit:
     """The parameters of the smallest misfit: `starts` points screened, `keep` of them polished.
@@ -179,8 +181,9 @@ def fit(
     **Arguments:** `problem`; `key`: seed of the starting points, a Latin hypercube in the prior; `starts`: forward
     simulations to screen; `keep`: at most so many Levenberg-Marquardt searches, from the `guesses` (dicts of
     values) first and then from the best screened points that are apart; `candidates`: values that are screened
-    with them, the first `starts` // 2 in place of as many points (solutions of similar problems); `stops`; `throw`:
-    raise if everything failed.
+    with them, the first `starts` // 2 in place of as many points (solutions of similar problems); `stops`;
+    `progress`: True shows a bar, and a function is called as `progress(label, done, total)`, with starts and searches
+    as the work; `throw`: raise if everything failed.
     **Returns:** Fit; with throw=False its status is FAILED and its misfit infinite if everything failed. Check
     `fit.ok`: a minimum that does not explain the data raises no error.
     **Raises:** ValueError for undecided Discrete parameters, nothing free, or keep out of range; RuntimeError when
@@ -203,18 +206,12 @@ def fit(
     x = [problem.start("fit", guess) for guess in guesses]
     calls = Calls()
     given = [problem.scale_given("fit: a candidate", values) for values in candidates[: starts // 2]]
-    points, _ = programs.compile(
-        ends,
-        lambda: _screen(problem, key, starts, given) if starts else None,
-        lambda: _physical(problem, jnp.zeros_like(problem.held)),
-    )
-    if points is not None:
-        s, rows = map(np.asarray, points)
-        misfit = np.asarray(map_in_threads(lambda row: programs.simulate(row).misfit, rows))
-        calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
-        x += [rows[i] for i in _choose_apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
-    x = x or [jnp.full(n, jnp.nan)]  # every start failed
     doubts, checks = {}, []
+
+    def simulate(row: Float[np.ndarray, " n"]) -> Array:
+        misfit = programs.simulate(row).misfit
+        bar.advance()
+        return misfit
 
     def search_from(i: int) -> Search:
         def begins(search: Search) -> None:
@@ -225,9 +222,24 @@ def fit(
             if doubts[i]:  # at once: the search may take an hour more
                 warnings.warn(f"fit: {doubts[i]}", stacklevel=2)
 
-        return programs.search(x[i], ends, begins)
+        search = programs.search(x[i], ends, begins)
+        bar.advance()
+        return search
 
-    found = map_in_threads(search_from, range(len(x)))
+    with Bar("fit", starts + keep, progress) as bar:
+        points, _ = programs.compile(
+            ends,
+            lambda: _screen(problem, key, starts, given) if starts else None,
+            lambda: _physical(problem, jnp.zeros_like(problem.held)),
+        )
+        if points is not None:
+            s, rows = map(np.asarray, points)
+            misfit = np.asarray(map_in_threads(simulate, rows))
+            calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
+            x += [rows[i] for i in _choose_apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
+        x = x or [jnp.full(n, jnp.nan)]  # every start failed
+        found = map_in_threads(search_from, range(len(x)))
+        bar.reach(starts + keep)
     calls = sum([*checks, *(Calls(*np.asarray(search.calls)) for search in found)], calls)
     best = min(range(len(found)), key=lambda i: found[i].misfit)
     return _report(programs, found[best], found, calls, doubts.get(best, ""), throw)

@@ -18,6 +18,7 @@ from .outcome import Calls, Leaf
 from .parameters import Discrete
 from .predicting import predictions
 from .problem import Problem
+from .progress import Progress
 from .tables import quality_of, table_of
 from .unknowns import AbstractUnknown
 from .verdicts import verdict_of
@@ -221,12 +222,17 @@ class Posterior:
         return {k: np.asarray(v) for k, v in jax.vmap(self.problem.to_dict)(jnp.asarray(p)).items()}
 
     def predict(
-        self, function: Callable[[dict[str, Array]], Any], *, key: Array, count: int = 200, progress: bool = False
+        self,
+        function: Callable[[dict[str, Array]], Any],
+        *,
+        key: Array,
+        count: int = 200,
+        progress: Progress = False,
     ) -> Any:
         """Predictions of a function for draws of the posterior, in as many threads as there are cores.
 
         **Arguments:** `function`: dict of all parameters -> pytree of arrays, traceable (it is compiled once); `key`;
-        `count` of draws; `progress`: show a bar. **Returns:** the pytree with a leading axis [count], as numpy.
+        `count` of draws; `progress`: as of `fit`. **Returns:** the pytree with a leading axis [count], as numpy.
         """
         return predictions(self.problem.held.dtype, function, self.resample(key, count), progress)
 

@@ -13,16 +13,16 @@ from difsim.wide import accelerators, has_many_rows
 
 from .batches import MapRows
 from .programs import map_in_threads
-from .progress import Bar
+from .progress import Bar, Progress
 
 
 def predictions(
-    dtype: Any, function: Callable[[dict[str, Array]], Any], rows: dict[str, np.ndarray], progress: bool
+    dtype: Any, function: Callable[[dict[str, Array]], Any], rows: dict[str, np.ndarray], progress: Progress
 ) -> Any:
     """Predictions in as many threads as there are cores, and many of them side by side on a GPU.
 
     **Arguments:** `dtype` of the parameters; `function`: dict of parameters -> pytree of arrays, traceable (it is
-    compiled once); `rows`: parameter -> values [count, ...]; `progress`: show a bar. **Returns:** the pytree with a
+    compiled once); `rows`: parameter -> values [count, ...]; `progress`: as of `fit`. **Returns:** the pytree with a
     leading axis [count], as numpy.
     """
     count = len(next(iter(rows.values())))

@@ -13,7 +13,7 @@ from difsim.status import Status
 
 from .cube import Cube
 from .problem import Problem
-from .progress import Bar
+from .progress import Bar, Progress
 from .sweeps import Piece, load_or_compute
 
 PART = 1000  # simulations between two savings
@@ -44,13 +44,13 @@ class PriorRuns:
         key: Array,
         count: int,
         checkpoint: Checkpoint | None = None,
-        progress: bool = False,
+        progress: Progress = False,
         executor: Executor | None = None,
     ) -> "PriorRuns":
         """So many draws of the prior of a problem, simulated.
 
         **Arguments:** `problem`, whose data's numbers do not matter; `key`; `count`; `checkpoint`: keeps finished
-        parts; `progress`: show a bar; `executor`: simulates in place of this process.
+        parts; `progress`: as of `fit`; `executor`: simulates in place of this process.
         **Returns:** PriorRuns.
         """
         cube = Cube(problem, executor=executor)

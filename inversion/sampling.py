@@ -19,6 +19,7 @@ from .effects import find_without_effect, warn_of_no_effect
 from .importance import Importance
 from .posterior import Posterior
 from .problem import Problem
+from .progress import Progress
 from .reporting import build_posterior
 from .sweeps import load_or_compute
 from .tempered import Tempered
@@ -35,7 +36,7 @@ def sample(
     guesses: Sequence[Mapping[str, Any]] = (),
     bound: Bound | None = None,
     checkpoint: Checkpoint | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     executor: Executor | None = None,
 ) -> Posterior:
     """The posterior of a problem: draws with weights, evidence, and the probabilities of its discrete choices.
@@ -52,7 +53,7 @@ def sample(
     `fit(...).solutions` or the values of a tree's leaves, for `Importance()`;
     `bound`, for some hundred combinations of discrete values: a function of them to a misfit that no other values
     undercut, such as `Tree.bound`; those whose weight it shows to be below 1e-4 are dropped, and the result says so;
-    `checkpoint`: keeps finished parts, so that a larger `effective_size` continues; `progress`: show bars;
+    `checkpoint`: keeps finished parts, so that a larger `effective_size` continues; `progress`: as of `fit`;
     `executor`: simulates in place of this process, one by one (`inversion.executors`), for simulations of seconds: it
     has to be able to pickle `predict`.
     **Returns:** Posterior; `print` it, and check `posterior.ok`.

@@ -20,7 +20,7 @@ from difsim.wide import accelerators, has_many_rows
 
 from .batches import CHUNK, MapRows, chunks, numeric_rows
 from .executors import Sent, results_as_completed
-from .progress import Bar
+from .progress import Bar, Progress
 
 Piece = dict[str, np.ndarray]  # arrays by name
 WIDE_CHUNK = 8192  # cases per call on a GPU
@@ -63,19 +63,21 @@ def compute_parts(
     tasks: Mapping[str, Callable[[], Any]],
     checkpoint: Checkpoint | None = None,
     executor: Executor | None = None,
-    progress: str = "",
+    label: str = "",
+    progress: Progress = True,
 ) -> dict[str, Any]:
     """Compute independent parts of a work: one after the other, or by an executor, which may have many processes.
 
     Only this process writes to the checkpoint, each part as soon as it is finished.
 
     **Arguments:** `tasks`: functions without arguments, by name, which the executor can pickle; with a checkpoint each
-    returns a dict of arrays; `checkpoint`: keeps finished parts; `executor`; `progress`: the text of a bar.
+    returns a dict of arrays; `checkpoint`: keeps finished parts; `executor`; `label` of the bar, without one there
+    is none; `progress`: show it, or a function to call in its place.
     **Returns:** the results by name, in the order of the tasks.
     """
     found = {} if checkpoint is None else {k: checkpoint.get_or(k, tasks[k]) for k in tasks if k in checkpoint}
     left = {name: task for name, task in tasks.items() if name not in found}
-    with Bar(progress, len(tasks), bool(progress)) as bar:
+    with Bar(label, len(tasks), bool(label) and progress) as bar:
         for name, result in results_as_completed(executor, left):
             found[name] = result if checkpoint is None else checkpoint.get_or(name, lambda r=result: r)
             bar.reach(len(found))
@@ -88,15 +90,15 @@ def sweep(
     chunk: int | None = None,
     checkpoint: Checkpoint | None = None,
     batch_size: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     executor: Executor | None = None,
 ) -> Any:  # xarray.Dataset
     """The results of a function for all cases in chunks, each one compiled call on all devices of a process.
 
     **Arguments:** `function`: dict of one case's arrays -> dict of arrays, traceable; `cases`: name -> array
     [cases, ...]; `chunk`: cases per call, the largest loss when killed, by default 64 on a CPU and 8192 on a GPU;
-    `checkpoint`: keeps finished chunks together with their cases; `batch_size`: see `map_batched`; `progress`: show
-    a bar; `executor`: computes the chunks in place of this process (`inversion.executors`), with the same results to
+    `checkpoint`: keeps finished chunks together with their cases; `batch_size`: see `map_batched`; `progress`: as of
+    `fit`; `executor`: computes the chunks in place of this process (`inversion.executors`), with the same results to
     the last bit on machines of one kind; it has to be able to pickle `function`.
     **Returns:** Dataset with dimension `case`, holding the inputs and outputs (further dimensions of an output `y`
     are `y_0`, `y_1`, ...). Where one output is the `status` of a solution, the attribute `runs` says how many runs
@@ -127,7 +129,7 @@ def sweep(
     left = {name: task for name, task in tasks.items() if name not in found}
     if executor is not None and left:
         executor.submit(compute.compile, parts[0]).result()
-    found |= compute_parts(left, checkpoint, executor, "sweep" if progress else "")
+    found |= compute_parts(left, checkpoint, executor, "sweep", progress)
     outputs = {name: np.concatenate([found[key][name] for key in names])[:count] for name in found[names[0]]}
     if clash := sorted(outputs.keys() & inputs.keys()):
         raise ValueError(f"sweep: {clash} are both inputs and outputs: rename the outputs")

@@ -19,7 +19,7 @@ from difsim.saving.checkpoint import Checkpoint
 from .cube import Cube
 from .draws import Draws, error_of_evidence, resample_draws, smallest_size
 from .prior_runs import PriorRuns
-from .progress import Bar
+from .progress import Bar, Progress
 from .sweeps import Piece, load_or_compute
 
 
@@ -59,10 +59,10 @@ class Tempered:
     def chains(self) -> int:
         return self.particles // self.steps
 
-    def stages(self, cube: Cube, key: Array, checkpoint: Checkpoint | None, progress: bool) -> list[Piece]:
+    def stages(self, cube: Cube, key: Array, checkpoint: Checkpoint | None, progress: Progress) -> list[Piece]:
         """The particles of all stages, from draws of the prior to draws of the posterior.
 
-        **Arguments:** `cube`; `key`; `checkpoint`: keeps finished stages; `progress`: show a bar.
+        **Arguments:** `cube`; `key`; `checkpoint`: keeps finished stages; `progress`: as of `fit`.
         **Returns:** for each stage `u` [steps, chains, k], `log_likelihood` [steps, chains], `families` [chains],
         `temperature` and `log_evidence`.
         **Raises:** RuntimeError when fewer than two draws of the prior can be simulated.
@@ -97,12 +97,12 @@ class Tempered:
         effective_size: int,
         limit: int,
         checkpoint: Checkpoint | None = None,
-        progress: bool = False,
+        progress: Progress = False,
     ) -> Draws:
         """Draws whose means of all unknowns are those of so many independent ones, by chains after the tempering.
 
         **Arguments:** `cube`; `key`; `effective_size`; `limit` of simulations; `checkpoint`: keeps finished parts;
-        `progress`: show a bar.
+        `progress`: as of `fit`.
         **Returns:** Draws. **Raises:** RuntimeError as `stages`.
         """
         tempering, going_on = jax.random.split(key)
@@ -119,7 +119,7 @@ class Tempered:
         effective_size: int,
         limit: int,
         checkpoint: Checkpoint | None,
-        progress: bool,
+        progress: Progress,
     ) -> Draws:
         """The draws of chains that go on from a population, which they include.
 

@@ -1,6 +1,8 @@
 """What many tests need: gradients compared three ways, float32, traces counted, orders of convergence."""
 
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -8,6 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
+
+
+def python_blocks(page: Path) -> list[str]:
+    """The blocks of Python of a page."""
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
 
 
 def flatten_arguments(function: Callable, arguments):

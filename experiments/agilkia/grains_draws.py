@@ -66,7 +66,7 @@ def run_draws(
         str(i): partial(_at_draw, known, values, lander["sub_spheres"], diameter, seed, folder / str(i))
         for i, values in enumerate(draws)
     }
-    rows = list(compute_parts(tasks, executor=executor, progress="draws").values())
+    rows = list(compute_parts(tasks, executor=executor, label="draws").values())
     laws = {"reduced": [evaluate_law(known, values) for values in draws]} | spans(stated, draws)
     result = _table({"grains": rows} | laws, draws)
     summary = place | {"data": data.name, "horizon_s": float(known.horizon), "diameter_m": diameter, "seed": seed}

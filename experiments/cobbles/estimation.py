@@ -83,7 +83,7 @@ def estimate(quick: bool, cobble: Cobble, out: Path, executor: Executor | None) 
         for pixel in MAP_PIXEL:
             keys = jax.random.split(jax.random.PRNGKey(7), count)
             add(f"map_{marker:g}_{pixel:g}", 2, table_13(pixel, marker), keys)
-    made = {name: Sample(**x) for name, x in compute_parts(tasks, kept, executor, progress="samples").items()}
+    made = {name: Sample(**x) for name, x in compute_parts(tasks, kept, executor, label="samples").items()}
     noise = {(w, p): made[f"noise_{w}_{p:g}"] for w, p in cases}
     disturbed = {
         (w, p): jax.tree.map(

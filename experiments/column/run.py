@@ -41,7 +41,7 @@ def _collapse(options: ColumnStudy, out: Path) -> Found:
     counts = [n for n in (count // COARSER, count) if n >= QUICK_COUNT]
     cases = [Column(a, n) for n in counts for a in aspects]
     tasks = {f"{c.count}_{c.aspect:g}": partial(collapse_column, c, out.resolve()) for c in cases}
-    made = compute_parts(tasks, executor=options.executor, progress="columns")
+    made = compute_parts(tasks, executor=options.executor, label="columns")
     found = {n: [made[f"{n}_{a:g}"] for a in aspects] for n in counts}
     summary = {
         f"{n} grains": {
@@ -59,7 +59,7 @@ def _repose(options: ColumnStudy, out: Path) -> Found:
     cases = QUICK_FRICTIONS if options.quick else FRICTIONS
     column = Column(REPOSE, QUICK_COUNT if options.quick else options.grains)
     tasks = {f"{f:g}_{r:g}": partial(collapse_column, column, out.resolve(), f, r) for f, r in cases}
-    results = list(compute_parts(tasks, executor=options.executor, progress="columns").values())
+    results = list(compute_parts(tasks, executor=options.executor, label="columns").values())
     figures = {"repose": pictures.draw_repose(results)}
     return Found({"heaps": [r.attrs for r in results]}, _tree(results), figures)
 

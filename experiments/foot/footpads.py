@@ -95,10 +95,10 @@ def results(wanted: list[Throw], folder: Path, until: float, executor: Executor 
     kept = Checkpoint(folder, repr((FORM, until, LONGEST, ROOM, LEFT_OUT, GRAVITY)))
     beds = dict.fromkeys(one.grains for one in wanted if one.key not in kept)
     pours = {"_".join(f"{x:g}" for x in grains): partial(_pour, grains) for grains in beds}
-    compute_parts(pours, executor=executor, progress="beds")
+    compute_parts(pours, executor=executor, label="beds")
     first = {one.grains: one for one in reversed(wanted)}
     paths = {one.key: partial(path_of, one, first[one.grains], until) for one in wanted}
-    made = compute_parts(paths, kept, executor, progress="throws")
+    made = compute_parts(paths, kept, executor, label="throws")
     return [summarise(one, made[one.key], until) for one in wanted]
 
 

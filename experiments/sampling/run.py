@@ -86,7 +86,7 @@ def _sensitivity(options: Sampling, out: Path) -> Found:
     times = np.linspace(0.0, options.until, 11)
     design = Design.draw(options.pairs, options.spacing)
     tasks = runs(design, options.spacing, options.softening, times, out)
-    made = compute_parts(tasks, executor=options.executor, progress="runs")
+    made = compute_parts(tasks, executor=options.executor, label="runs")
     return Found(sensitivity(design, list(made.values())))
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import python_blocks
+
 PAGE = Path(__file__).parents[2] / "docs" / "examples.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1:]
+BLOCKS = python_blocks(PAGE)[1:]
 # A start that differs by 1e-13 m has the box rest after 13, 14 or 15 contacts, within 2 mm of 1.35 m.
 SAID = (
     r"1[345] contacts, at \[ 1\.3[45]",

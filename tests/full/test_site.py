@@ -15,11 +15,13 @@ import pytest
 
 import difsim
 import inversion
+from tests.helpers import python_blocks
 from tests.more.test_site import DOCS, ROOT, TUTORIALS
 
+BRIDGES = DOCS / "how-to" / "basilisk.md", DOCS / "how-to" / "mujoco.md"  # test_bridges runs these
 SHOWN = [
     DOCS / "index.md",
-    *sorted((DOCS / "how-to").glob("*.md")),
+    *(path for path in sorted((DOCS / "how-to").glob("*.md")) if path not in BRIDGES),
     DOCS / "theory-contact.md",
     DOCS / "theory-flight.md",
 ]
@@ -159,8 +161,7 @@ def test_a_tutorial_runs_and_shows_its_output(site, name):
 def blocks():
     """The blocks of Python on the pages whose blocks each run by themselves."""
     for path in SHOWN:
-        found = re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
-        yield from (pytest.param(block, id=f"{path.stem}-{i}") for i, block in enumerate(found))
+        yield from (pytest.param(block, id=f"{path.stem}-{i}") for i, block in enumerate(python_blocks(path)))
 
 
 @pytest.mark.parametrize("block", list(blocks()))

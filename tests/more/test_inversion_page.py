@@ -1,18 +1,18 @@
 """The blocks of docs/inversion.md run one after the other, and say what the page says."""
 
-import re
 from pathlib import Path
 
 import numpy as np
+
+from tests.helpers import python_blocks
 
 PAGE = Path(__file__).parents[2] / "docs" / "inversion.md"
 
 
 def test_the_page_runs(capsys, monkeypatch):
     monkeypatch.setattr("difsim.configure", lambda: None)  # the session of the tests is configured
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     names = {}
-    for block in blocks:
+    for block in python_blocks(PAGE):
         exec(compile(block, str(PAGE), "exec"), names)
     said = capsys.readouterr().out
     assert "not fixed: the prior came back" in said and "the errors are as large as they must be" in said

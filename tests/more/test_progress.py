@@ -4,11 +4,13 @@ import io
 import sys
 from functools import partial
 
+import jax
 import pytest
 import rich
 from rich.console import Console
 
 from experiments.log import keep_log
+from inversion import Bounded, Observation, Observations, Problem, fit
 from inversion.progress import Bar, show_progress
 
 
@@ -32,7 +34,17 @@ def test_nested_bars_show_their_share_and_times(terminal):
 
 
 def test_items_pass_and_a_hidden_bar_writes_nothing(terminal):
-    assert list(show_progress(range(3), "parts", is_shown=False)) == [0, 1, 2]
+    assert list(show_progress(range(3), "parts", progress=False)) == [0, 1, 2]
+    assert not terminal.getvalue()
+
+
+def test_a_function_in_place_of_a_bar_is_called(terminal):
+    seen = []
+    problem = Problem(
+        {"x": Bounded(0.0, 1.0)}, lambda p: ({"y": p["x"]}, True), Observations({"y": Observation(0.5, 0.1)})
+    )
+    found = fit(problem, key=jax.random.key(0), starts=4, keep=2, progress=lambda *row: seen.append(row))
+    assert found.ok and seen[-1] == ("fit", 6, 6) and len(seen) == 7
     assert not terminal.getvalue()
 
 
@@ -43,9 +55,9 @@ def test_output_into_a_file_has_no_bar(capsys):
 
 def test_output_into_a_file_has_a_line_each_minute(capsys, monkeypatch):
     with Bar("a search", 4.0) as bar:
-        start = bar._progress.tasks[0].start_time
+        start = bar._line._progress.tasks[0].start_time
         for seconds in (59, 61, 119, 122):
-            monkeypatch.setattr(bar._progress.tasks[0], "_get_time", partial(float, start + seconds))
+            monkeypatch.setattr(bar._line._progress.tasks[0], "_get_time", partial(float, start + seconds))
             bar.advance()
         bar.note("misfit 3")
     assert capsys.readouterr() == (

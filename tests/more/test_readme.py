@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.helpers import python_blocks
+
 README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_example_finds_the_restitution(tmp_path):
-    (block,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.M | re.S)
+    (block,) = python_blocks(README)
     assert len([line for line in block.splitlines() if line]) == 12
     # A process of its own, as that of a reader who has installed no extra: the block configures JAX.
     # With the flags of the session: in `make test` they compile fast, in `make test-full` they are a user's.

@@ -1,6 +1,5 @@
-"""The page on Basilisk: its code runs, and both programs agree at the hand-over."""
+"""The pages on Basilisk and MuJoCo: their code runs, and both programs agree."""
 
-import re
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -10,14 +9,15 @@ import pytest
 from difsim import Adaptive, Ignore, Status, simulate
 from difsim.body import RigidState
 from difsim.rotation import Rotation
+from tests.helpers import python_blocks
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "basilisk.md"
+PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 
 
 def test_state_is_handed_over_to_1e9():
     pytest.importorskip("Basilisk", reason="Basilisk is not installed: pip install bsk")
     known = {}
-    exec(re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[1], known)
+    exec(*python_blocks(PAGES / "basilisk.md"), known)
     assert known["run"].status == Status.OK
     given = known["craft"].hub
     r, v, sigma, spin = (
@@ -33,3 +33,11 @@ def test_state_is_handed_over_to_1e9():
     turned = flown.rotation.inverse @ handed.rotation
     assert float(jnp.linalg.norm(turned.as_rotation_vector())) < 5e-9  # Basilisk's steps of 0.5 s
     np.testing.assert_allclose(flown.spin, handed.spin, rtol=0, atol=5e-9 * 0.03)
+
+
+def test_exported_law_has_its_restitution():
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
+    known = {}
+    exec(*python_blocks(PAGES / "mujoco.md"), known)
+    assert abs(known["data"].qvel[2] / known["SPEED"] - 0.4) < 2e-3
+    assert float(known["law"].restitution(mass=known["MASS"])) == pytest.approx(0.4)
