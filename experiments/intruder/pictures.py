@@ -39,27 +39,21 @@ def draw(result: xr.Dataset) -> Figure:
     return figure
 
 
-def draw_surrogate(result: xr.Dataset) -> Figure:
-    """Each throw beside what the surface tells of it, and what was found from throws."""
-    figure = Figure(figsize=(12, 6.2), layout="constrained")
-    above, below = figure.subfigures(2, 1)
-    for axis, name, scale, unit in zip(
-        above.subplots(1, 2), result["outcome"].values, (1e3, 1.0), ("mm", "m/s"), strict=True
-    ):
-        came, told = (scale * result[k].sel(outcome=name) for k in ("came", "told"))
-        axis.plot(told, came, ".", color=BLUE, ms=3)
-        ends = [float(told.min()), float(told.max())]
-        axis.plot(ends, ends, color=GREY, lw=0.8)
-        axis.set(xlabel=f"{name} by the surface, {unit}", ylabel=f"by grains, {unit}")
-    for axis, name in zip(below.subplots(1, result["unknown"].size), result["unknown"].values, strict=True):
-        one = result.sel(unknown=name)
-        repeats = np.arange(one["found"].size)
-        axis.errorbar(repeats, one["found"], 1.96 * one["sigma"], fmt=".", color=BLUE, lw=0.8)
-        axis.axhline(float(one["truth"]), color=ORANGE)
-        # Where nothing is known a σ may be many times the prior's width: such a bar goes out of the picture.
-        low, high = float(one["found"].min()), float(one["found"].max())
-        more = 0.1 * (high - low)
-        axis.set(xlabel="repetition", ylim=(low - more, high + more), title=f"{name}: found, 95 %, and true")
+def draw_friction(result: xr.Dataset) -> Figure:
+    """The depths of five balls in grains of each friction, and the friction that was found from them."""
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    truths = np.unique(result["truth"])
+    for truth, colour in zip(truths, (BLUE, GREEN, ORANGE), strict=True):
+        of = result.isel(throw=np.flatnonzero(result["truth"].values == truth))
+        label = [f"friction {truth:g}"] + [""] * (of.sizes["throw"] - 1)
+        left.plot(of["speed"], 1e3 * of["depth"].T, ".-", color=colour, label=label)
+        number = np.flatnonzero(result["truth"].values == truth)
+        right.errorbar(number, of["found"], 1.96 * of["sigma"], fmt="o", color=colour, capsize=3)
+        right.plot(number, of["truth"], color=BLACK, lw=1.0)
+    left.set(xlabel="speed, m/s", ylabel="depth, mm", title="Depth of a ball of 25 mm in grains of 5 mm")
+    left.legend(frameon=False)
+    right.set(xlabel="five throws", ylabel="friction", title="Found from five depths, 95 %, and true (lines)")
     return figure
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from experiments.beds import settle
 from experiments.harness import Study
-from experiments.intruder import derivatives, published, stochastic, surrogate
+from experiments.intruder import derivatives, friction, published, stochastic
 from experiments.intruder.scene import DT, Drop, recipe
 
 REBOUND = 0.024  # s, until which the ball has rebounded
@@ -15,33 +15,33 @@ REBOUND = 0.024  # s, until which the ball has rebounded
 class IntruderStudy(Study):
     """A ball thrown into a bed of grains: derivatives of its speed, and the grains from its rebound."""
 
-    stage: Literal["derivatives", "published", "surrogate", "descent"] = "derivatives"
+    stage: Literal["derivatives", "published", "friction", "descent"] = "derivatives"
     """"derivatives": of its speed, of one path, by differences, and of an ensemble's mean; "published": depths
-    beside the published formula, and a ball beside seven codes; "surrogate": friction, modulus and restitution of the
-    grains from depths and rebounds, through a response surface; "descent": friction and restitution from mean
-    rebounds, by a stochastic descent beside such a surface, over the first 24 ms."""
+    beside the published formula, and a ball beside seven codes; "friction": that of the grains from the
+    depths of five balls, through a response surface; "descent": friction and restitution from mean rebounds, by a
+    stochastic descent beside such a surface, over the first 24 ms."""
     time: float = 0.058
     """s."""
     parts: int = 24
     """At how many times derivatives are looked at; a multiple of 4."""
     samples: int = 256
-    """Balls that are thrown for the mean, or the surface."""
-    repeats: int = 40
-    """How often the grains are found from new throws."""
+    """Balls that are thrown for the mean."""
+    repeats: int = 2
+    """How often each friction is found from new throws."""
     coarse: float = 2.0
     """Size of the grains of the benchmark, over the published one; 1 takes 25 000."""
 
     def __post_init__(self):
         if self.quick:
-            self.time, self.parts, self.samples, self.repeats = 0.004, 4, 24, 2
+            self.time, self.parts, self.samples, self.repeats = 0.004, 4, 24, 1
         if self.parts < 4 or self.parts % 4:
             raise ValueError(f"--parts {self.parts} must be a multiple of 4")
         if not self.time >= self.parts * DT:
             raise ValueError(f"--time {self.time} s must be at least {DT:g} s a part")
         if self.samples % 8 or self.samples < 24:
             raise ValueError(f"--samples {self.samples} must be a multiple of 8, and at least 24")
-        if self.repeats < 2:
-            raise ValueError(f"--repeats {self.repeats} must be at least 2")
+        if self.repeats < 1:
+            raise ValueError(f"--repeats {self.repeats} must be at least 1")
         if not 1 <= self.coarse <= 2.9:
             raise ValueError(
                 f"--coarse {self.coarse} must be from 1 to 2.9: the bed is 29 mm deep, five grains at least"
@@ -58,5 +58,7 @@ IntruderStudy.stages = {
         options.drop(REBOUND), out, *((24, 24, 20, 2) if options.quick else (64, 96, 80, 4))
     ),
     "published": lambda options, out: published.compare(options.coarse, options.quick),
-    "surrogate": lambda options, out: surrogate.estimate(options.drop(), options.samples, options.repeats),
+    "friction": lambda options, out: friction.estimate(
+        settle(friction.recipe()), options.repeats, *((6, 0.002) if options.quick else ())
+    ),
 }

@@ -8,22 +8,32 @@ descent minimises: the square of one throw would favour grains that scatter less
 from collections.abc import Mapping
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
+from difsim import Status
 from difsim.typing import Scalar
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_descent
 from experiments.intruder.scene import BASE, SCATTER, Drop
-from experiments.intruder.surrogate import OUTCOMES, UNKNOWNS, outcome, throw
 from experiments.variables import describe
-from inversion import Checkpoint, Observation, Observations, Problem, descend, fit, response_surface
-from inversion.leastsq import latin_hypercube
+from inversion import (
+    Bounded,
+    Checkpoint,
+    Observation,
+    Observations,
+    descend,
+    fit,
+    map_batched,
+    response_problem,
+)
 
-SOUGHT = {name: UNKNOWNS[name] for name in ("friction", "restitution")}
+SOUGHT = {"friction": Bounded(0.2, 0.8), "restitution": Bounded(0.3, 0.8)}
+OUTCOMES = "depth", "rebound"  # m, how far it comes down; m/s, how fast it comes up at the most
 SPREAD = 0.4  # of the smoothing, in coordinates in which an interval is 3.14 wide
 GUESS = {"friction": 0.3, "restitution": 0.7}
 WINDOW = 20  # steps
@@ -60,7 +70,15 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
         checkpoint=store,
         progress=True,
     )
-    surface, fitted = _fit_through_surface(drop, samples, data, scatter / np.sqrt(len(seen)), seed + 2)
+    means = Observations({"mean": Observation(data, scatter / np.sqrt(len(seen)))})
+
+    def simulate(values: Mapping[str, Array], key: Array) -> tuple[dict[str, Array], Bool[Array, ""]]:
+        mean = outcome(drop, point(values), SCATTER * jax.random.normal(key, (2,)))
+        return {"mean": mean}, jnp.all(jnp.isfinite(mean))
+
+    key = jax.random.key(seed + 2)
+    posed, surface = response_problem(SOUGHT, simulate, means, key=key, samples=samples, has_scatter=False)
+    fitted = fit(posed, key=key, starts=16, keep=2)
     summary = {
         "throws": len(seen),
         "data": dict(zip(OUTCOMES, data.tolist(), strict=True)),
@@ -84,10 +102,11 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
         },
     }
     grid = jnp.stack(jnp.meshgrid(*(jnp.linspace(*_ends(q), 41) for q in SOUGHT.values()), indexing="ij"), axis=-1)
-    means = np.asarray(jax.vmap(jax.vmap(surface))(grid))
+    scaled = [q.to_prior_scale(grid[..., i]) for i, q in enumerate(SOUGHT.values())]
+    drawn = np.asarray(jax.vmap(jax.vmap(surface))(jnp.stack(scaled, axis=-1)))
     result = xr.Dataset(
         {
-            "distance": (("friction", "restitution"), np.sum(((means - data) / scatter) ** 2, axis=-1)),
+            "distance": (("friction", "restitution"), np.sum(((drawn - data) / scatter) ** 2, axis=-1)),
             "history": ("window", found.history),
             "seen": (("throw", "outcome"), seen),
             "descent": ("unknown", [found.values[name] for name in SOUGHT]),
@@ -106,21 +125,18 @@ def compare(drop: Drop, out: Path, throws: int, samples: int, steps: int, seeds:
     )
 
 
+def throw(drop: Drop, points: Float[Array, "k 4"], seed: int) -> Float[Array, "k 2"]:
+    """OUTCOMES of throws of speed, friction, modulus and restitution, each at another place."""
+    places = SCATTER * jax.random.normal(jax.random.key(seed), (points.shape[0], 2))
+
+    return eqx.filter_jit(map_batched)(lambda row: outcome(drop, *row), (points, places))
+
+
+def outcome(drop: Drop, point: Float[Array, "4"], place: Float[Array, "2"]) -> Float[Array, "2"]:
+    """OUTCOMES of one throw; NaN if it failed."""
+    seen, status = drop(point / jnp.array(list(BASE.values())), place)
+    return jnp.where(status == Status.OK, jnp.stack([-jnp.min(seen[:, 1]), jnp.max(seen[:, 0])]), jnp.nan)
+
+
 def _ends(unknown) -> tuple[float, float]:
     return float(unknown.lower), float(unknown.upper)
-
-
-def _fit_through_surface(drop: Drop, samples: int, data: np.ndarray, error: np.ndarray, seed: int):
-    """A surface over SOUGHT at the speed and modulus of BASE, and the fit of the data through it."""
-    cube = latin_hypercube(jax.random.key(seed), samples, len(SOUGHT))
-    points = jnp.stack([q.physical(cube[:, i]) for i, q in enumerate(SOUGHT.values())], axis=1)
-    every = [points[:, list(SOUGHT).index(k)] if k in SOUGHT else jnp.full(samples, v) for k, v in BASE.items()]
-    surface = response_surface(points, throw(drop, jnp.stack(every, axis=1), seed))
-    # The surface's own mean is uncertain too: its scatter over the throws for each of its terms.
-    sigma = np.hypot(error, np.asarray(surface.error) * np.sqrt(len(surface.terms) / samples))
-
-    def predict(values):
-        return {"mean": surface(jnp.stack([values[name] for name in SOUGHT]))}, True
-
-    problem = Problem(SOUGHT, predict, Observations({"mean": Observation(data, sigma)}))
-    return surface, fit(problem, key=jax.random.key(seed), starts=16, keep=2)
