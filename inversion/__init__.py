@@ -24,8 +24,6 @@ from .parameters import Fixed as Fixed
 from .parameters import Gaussian as Gaussian
 from .parameters import Log as Log
 from .problem import Problem as Problem
-from .profile_likelihood import profile as profile
-from .profile_likelihood import profiles as profiles
 from .response import response_problem as response_problem
 from .response import response_surface as response_surface
 from .sampling import sample as sample

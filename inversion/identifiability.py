@@ -1,6 +1,5 @@
-"""Identifiability of parameters by the Fisher information at a fit, and by profiles of the likelihood."""
+"""Identifiability of parameters by the Fisher information at a fit."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -9,15 +8,12 @@ import numpy as np
 from difsim.checks import host_numbers
 from difsim.status import Status
 
-from .branch import Node
 from .information import FIXED, NOT_FIXED, ONE_SIDED, verdict
 from .leastsq import Fit, covariance
 from .problem import Problem
-from .profile_likelihood import THRESHOLD, Profile
 from .unknowns import AbstractUnknown
 
 MISSED = "no verdict: the model misses the data"
-LOCAL = "no verdict: a profile found a better fit"
 UNENDED = "no verdict: the search did not converge"
 
 
@@ -45,21 +41,17 @@ class Identifiability:
     verdicts: dict[str, str]
 
 
-def identify(
-    problem: Problem, fit: Fit, profiles: Mapping[str, Profile] | None = None, threshold: float = 1e-6
-) -> Identifiability:
+def identify(problem: Problem, fit: Fit, threshold: float = 1e-6) -> Identifiability:
     """The parameters, and their combinations, that the data determine at a fit.
 
-    A verdict comes from the parameter's profile if one is given, otherwise from the linearised interval s -+ 1.96
-    sigma of the data alone: the data determine it if both ends are inside the prior's range, and bound it if one
-    end is. Without an end, or where data are no sharper than a Gaussian prior, the likelihood along it tells whether
-    the prior returns, by the information gained (`information`). No verdict is given for a fit that does
-    not explain its data (`Fit.explains_data`), whose search did not converge, or whose misfit is 3.84 or more
-    above that of a profile, since its intervals are meaningless.
+    A verdict comes from the linearised interval s -+ 1.96 sigma of the data alone: the data determine a parameter if
+    both ends are inside the prior's range, and bound it if one end is. Without an end, or where data are no sharper
+    than a Gaussian prior, the likelihood along it tells whether the prior returns, by the information gained
+    (`information`). No verdict is given for a fit that does not explain its data (`Fit.explains_data`), or whose
+    search did not converge, since its intervals are meaningless.
 
-    **Arguments:** `problem`; `fit`: of the same problem with the same values held; `profiles` by name;
-    `threshold`: see `Identifiability` (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:**
-    Identifiability.
+    **Arguments:** `problem`; `fit`: of the same problem with the same values held; `threshold`: see
+    `Identifiability` (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:** Identifiability.
     **Raises:** ValueError when the fit belongs to other free parameters, or failed, and for a threshold that is no
     share.
     """
@@ -91,18 +83,14 @@ def identify(
         lower, upper = q.limits
         half = 1.96 * np.sqrt(spread[i, i])
         ends = int(s[i] - half > lower) + int(s[i] + half < upper)
-        if profiles is not None and name in profiles:
-            ends = sum(end is not None for end in profiles[name].interval)
         if np.isinf(upper) and np.sqrt(spread[i, i]) > width[i]:
             ends = 0
         verdicts[name] = (NOT_FIXED, ONE_SIDED, FIXED)[ends]
         if ends == 0:  # is it the prior alone, or another density over its whole range?
-            verdicts[name] = _judge_over_range(q, s[i], spread[i, i], slopes[i], (profiles or {}).get(name))
-    best = min((found.best for found in (profiles or {}).values()), default=np.inf)
+            verdicts[name] = _judge_over_range(q, s[i], spread[i, i], slopes[i])
     faults = {
         MISSED: not fit.explains_data,
         UNENDED: not (fit.status.is_converged or fit.status == Status.TARGET),
-        LOCAL: best < fit.misfit - THRESHOLD,
     }
     verdicts = dict.fromkeys(verdicts, fault) if (fault := next(filter(faults.get, faults), None)) else verdicts
     smallest = eigenvalues[-1] if rank == len(unknowns) else 0.0
@@ -121,36 +109,14 @@ def identify(
     )
 
 
-def _judge_over_range(q: AbstractUnknown, s: float, variance: float, slope: float, profile: Profile | None) -> str:
+def _judge_over_range(q: AbstractUnknown, s: float, variance: float, slope: float) -> str:
     """The verdict on an unknown that may have any value of its prior, by the likelihood along it.
 
     **Arguments:** `q`, the unknown; `s` of the fit; `variance` by the data alone, and `slope` of half the misfit, which
-    is not zero at an end of the prior; `profile` instead of them, or None.
+    is not zero at an end of the prior.
     """
     u = (np.arange(1000) + 0.5) / 1000
     at = np.asarray(q.quantile(jnp.asarray(u)))
-    if profile is None:
-        half_misfit = slope * (at - s) + 0.5 * (at - s) ** 2 / variance
-    else:
-        known = np.isfinite(profile.misfit)
-        half_misfit = 0.5 * np.interp(
-            at, np.asarray(q.to_prior_scale(jnp.asarray(profile.grid)))[known], profile.misfit[known]
-        )
+    half_misfit = slope * (at - s) + 0.5 * (at - s) ** 2 / variance
     weights = np.exp(half_misfit.min() - half_misfit)
     return verdict(u, weights / weights.sum(), np.inf, ends=not np.isinf(q.limits[1]))
-
-
-def compatible_values(leaves: Sequence[Node], threshold: float = THRESHOLD) -> dict[str, tuple[float, ...]]:
-    """The values of each Discrete parameter in leaves whose misfit is within 3.84 of the best.
-
-    **Arguments:** `leaves`: all of them (`enumerate_leaves`); the leaves of a Tree exclude only values that were
-    solved and found above the threshold; `threshold`. **Returns:** name -> values, ascending.
-    **Raises:** ValueError if no leaf had a valid simulation: then none is compatible.
-    """
-    best = min((leaf.misfit for leaf in leaves), default=np.inf)
-    if not np.isfinite(best):
-        raise ValueError(
-            f"compatible_values: none of {len(leaves)} leaves has a valid simulation: widen the priors"
-        )
-    near = [leaf.assignment for leaf in leaves if leaf.misfit <= best + threshold]
-    return {name: tuple(sorted({leaf[name] for leaf in near})) for name in leaves[0].assignment}

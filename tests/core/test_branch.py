@@ -1,6 +1,5 @@
 """Branch and bound against full enumeration, and differential evolution on the same problems."""
 
-import dataclasses
 from types import SimpleNamespace
 
 import jax
@@ -81,16 +80,6 @@ def test_bounds_from_physics_are_proved_and_drop_nodes_unsolved():
 def test_minima_of_one_misfit_are_one():
     assert distinct(np.array([2.0, 2.005, 2.0, np.inf])).tolist() == [2.0] and distinct(np.zeros(0)).size == 0
     assert distinct(np.array([9.0, 2.1, 2.0, 9.01])).tolist() == [2.0, 2.1, 9.0]
-
-
-def test_compatible_values(leaves):
-    found = inversion.identifiability.compatible_values(leaves)
-    assert 1e8 in found["E"] and 0.6 in found["c"] and 2.0 in found["s"]
-    assert found["E"] == (1e8,)
-    assert inversion.identifiability.compatible_values(leaves, threshold=np.inf)["E"] == (1e7, 1e8, 1e9)
-    failed = [dataclasses.replace(leaf, misfit=np.inf) for leaf in leaves]
-    with pytest.raises(ValueError, match="none of 18 leaves has a valid simulation"):
-        inversion.identifiability.compatible_values(failed)  # all of them were: each is as good as the best
 
 
 def test_a_problem_without_choices_is_one_leaf():

@@ -16,12 +16,18 @@ from inversion import (
     Problem,
     Tempered,
 )
-from tests.more.test_usage import bounce
 from tests.toys import posterior
 
 
+def bounce(p):
+    """Rebound speed and time of contact of a damped spring."""
+    speed = jnp.sqrt(2.0 * p["gravity"] * p["height"])
+    contact = jnp.pi * jnp.sqrt(p["mass"] / p["stiffness"])
+    return {"rebound": p["restitution"] * speed, "contact": contact}, p["stiffness"] > 0.0
+
+
 def ball(truth, key):
-    """The ball of the README with data of known truth."""
+    """A ball that bounces, with data of known truth."""
     parameters = {
         "height": Gaussian(1.0, 0.01, unit="m"),
         "restitution": Bounded(0.0, 1.0),

@@ -1,4 +1,4 @@
-"""Arrays of unknowns are one parameter: held, fitted, profiled and printed like numbers, by one program."""
+"""Arrays of unknowns are one parameter: held, fitted, identified and printed like numbers, by one program."""
 
 import jax
 import jax.numpy as jnp
@@ -46,18 +46,9 @@ def test_an_array_is_fitted_as_its_numbers_would_be(fit):
     assert found.ok and "field  [2, 2] from 0.1" in str(found)
 
 
-def test_one_number_of_an_array_is_profiled_and_identified(fit):
-    posed, found = fit
-    lower, upper = inversion.profile(posed, found, "field[1,0]", points=9).interval
-    np.testing.assert_allclose(
-        [lower, upper],
-        found.values["field"][1, 0] + 1.96 * found.sigma["field"][1, 0] * np.array([-1, 1]),
-        rtol=1e-3,
-    )
-    told = inversion.identify(posed, found)
+def test_each_number_of_an_array_has_a_verdict(fit):
+    told = inversion.identify(*fit)
     assert told.rank == 5 and told.verdicts["field[1,0]"] == "fixed by the data"
-    with pytest.raises(ValueError, match=r'one number \(of an array "name\[3\]"\)'):
-        inversion.profile(posed, found, "field")
 
 
 def test_arrays_and_their_numbers_are_held():
