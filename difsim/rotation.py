@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from difsim import safe
 from difsim.checks import numbers
 from difsim.declarations import variable
-from difsim.typing import Mat3, Quat, Scalar, Vec2, Vec3, is_known
+from difsim.typing import Mat3, Quat, Scalar, Vec3, is_known
 
 
 class Rotation(eqx.Module):
@@ -158,34 +158,6 @@ def _to_mrp(q: Quat) -> Vec3:
     return q[1:] / (1 + q[0])
 
 
-def euler_231(theta: Scalar, psi: Scalar, phi: Scalar) -> Mat3:
-    """R₁(φ) R₃(ψ) R₂(θ), the passive 2-3-1 rotation from the comet-fixed to a surface frame.
-
-    **Arguments:** `theta` θ, `psi` ψ, `phi` φ, rad.
-    **Returns:** R [3,3]; R v gives the surface components of a vector v in comet-fixed components.
-    **Source:** the Agilkia reconstruction, sec. 2.1, Eq 3. The printed matrix is missing in our copy; the order
-    and the names of the angles are from its text.
-    """
-    (ct, st), (cp, sp), (cf, sf) = ((jnp.cos(a), jnp.sin(a)) for a in (theta, psi, phi))
-    zero, one = jnp.zeros_like(ct), jnp.ones_like(ct)
-    r2 = jnp.array([[ct, zero, -st], [zero, one, zero], [st, zero, ct]])
-    r3 = jnp.array([[cp, sp, zero], [-sp, cp, zero], [zero, zero, one]])
-    r1 = jnp.array([[one, zero, zero], [zero, cf, sf], [zero, -sf, cf]])
-    return r1 @ r3 @ r2
-
-
-def angles_231(r: Mat3) -> tuple[Scalar, Scalar, Scalar]:
-    """The angles (θ, ψ, φ) rad of `euler_231`, with ψ in [-π/2, π/2].
-
-    At ψ = ±π/2 only θ ± φ is defined. There θ is 0 up to rounding, and φ is taken from the rest of R, so that the
-    angles reproduce R everywhere. The derivative does not exist there.
-    """
-    theta = safe.arctan2(-r[0, 2], r[0, 0])
-    psi = safe.arctan2(r[0, 1], safe.norm(jnp.stack([r[0, 0], r[0, 2]])))
-    m = r @ jnp.array([jnp.sin(theta), jnp.zeros_like(theta), jnp.cos(theta)])  # third column of R₁(φ) R₃(ψ)
-    return theta, psi, safe.arctan2(m[1], m[2])
-
-
 def axis_from_projections(alpha: Scalar | float, beta: Scalar | float) -> Vec3:
     """The unit axis [3] along (cos α, sin α, sin α tan β), from the angles of its projections.
 
@@ -210,18 +182,6 @@ def axis_from_projections(alpha: Scalar | float, beta: Scalar | float) -> Vec3:
     # The factor |cos β| keeps all terms finite at β = ±π/2, where rounding must not determine the sign.
     sign = jnp.where(jnp.where(jnp.abs(cb) < eps, sa, cb) < 0, -1.0, 1.0)
     return safe.unit(jnp.stack([ca * cb, sa * cb, sa * sb]) * sign)
-
-
-def projections_of_axis(axis: Vec3) -> Vec2:
-    """The angles (α, β) [2] rad in (-π, π] of an axis of any length, the inverse of `axis_from_projections`.
-
-    β = atan2(z, y). An axis along z projects to a point on the xy plane; α is then π/2, which gives the axis back.
-    For an axis along x, β is 0. Other axes in the xz plane cannot be recovered.
-    """
-    x, y, z = axis
-    along_z = (x == 0) & (y == 0)
-    alpha = jnp.where(along_z, jnp.pi / 2, safe.arctan2(y, x))
-    return jnp.stack([alpha, safe.arctan2(z, y)])
 
 
 @jax.jit

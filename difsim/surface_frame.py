@@ -19,11 +19,9 @@ class SurfaceFrame(eqx.Module):
     """
 
     origin: Vec3 = quantity("m", "position r_p of the site, comet-fixed")
-    matrix: Mat3 = quantity(
-        "", "rotation matrix R from comet-fixed to surface components, for instance `rotation.euler_231(θ, ψ, φ)`"
-    )
+    matrix: Mat3 = quantity("", "rotation matrix R from comet-fixed to surface components")
 
-    @rule("matrix = {matrix} is not a rotation: build it with euler_231, to_matrix or SurfaceFrame.from_normal")
+    @rule("matrix = {matrix} is not a rotation: build it with Rotation.as_matrix or SurfaceFrame.from_normal")
     def _has_rotation(self):
         off = jnp.max(jnp.abs(self.matrix @ self.matrix.T - jnp.eye(3, dtype=self.matrix.dtype)))
         return (off < jnp.finfo(self.matrix.dtype).eps ** 0.5) & (jnp.linalg.det(self.matrix) > 0)
@@ -61,10 +59,6 @@ class SurfaceFrame(eqx.Module):
     def direction(self, d: Vec3) -> Vec3:
         """R d, any other vector (acceleration, force, axis) [3] in surface components."""
         return self.matrix @ d
-
-    def comet_position(self, r: Vec3) -> Vec3:
-        """The comet-fixed position [3] m of a position in the surface frame."""
-        return self.origin + self.matrix.T @ r
 
     def comet_velocity(self, v: Vec3) -> Vec3:
         """A velocity relative to the comet [3] m/s, from surface to comet-fixed components."""

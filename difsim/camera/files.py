@@ -10,7 +10,6 @@ import numpy as np
 
 from difsim.camera.opencv import read_opencv
 from difsim.camera.pinhole import Camera
-from difsim.saving.atomic import write_atomically
 from difsim.saving.texts import read_text
 
 REQUIRED = {"fx": 0, "fy": 0, "cx": 0, "cy": 0, "radial": 3, "rotation": 3, "translation": 3, "size": 2}
@@ -23,7 +22,7 @@ FURTHEST = 100.0  # m: a laboratory camera is closer to the origin; a larger num
 def read_cameras(path: str | PathLike, further: Sequence[str] = ()) -> dict[str, Camera]:
     """The cameras of a calibration file, by name: JSON (.json) of several, or the YAML of OpenCV (.yaml, .yml) of one.
 
-    `write_cameras` shows the JSON: {"cameras": {NAME: {"fx": ..., "fy", "cx", "cy", "radial": [w1, w2, w3],
+    The JSON is {"cameras": {NAME: {"fx": ..., "fy", "cx", "cy", "radial": [w1, w2, w3],
     "rotation": [3], "translation": [3], "size": [2], "rate": ...}}}, with the arguments of `Camera` in px, rad and m.
 
     The YAML is that of OpenCV's FileStorage, its calibration sample or ROS, and its camera has the name of the file.
@@ -84,26 +83,6 @@ def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = sorted({name for name, _ in pairs if [key for key, _ in pairs].count(name) > 1})
         raise ValueError(f"{twice} stand twice in one table: give each a name of its own")
     return table
-
-
-def write_cameras(path: str | PathLike, cameras: Mapping[str, Camera], **further: Any) -> None:
-    """Write a file that `read_cameras` reads.
-
-    **Arguments:** `path`; `cameras` by name; `further` keys of the file.
-    **Raises:** ValueError for a camera whose image has no size, and for further numbers that are not finite.
-    """
-    table = {}
-    for name, camera in cameras.items():
-        if not np.isfinite(camera.size).all():
-            raise ValueError(f"write_cameras: camera {name!r} has no size of its image: give Camera(size=...)")
-        names = (*REQUIRED, *(key for key in OPTIONAL if np.isfinite(getattr(camera, key))))
-        table[name] = {key: np.asarray(getattr(camera, key)).tolist() for key in names}
-    try:
-        text = json.dumps({"cameras": table, **further}, indent=1, allow_nan=False)
-    except ValueError as error:
-        raise ValueError(f"write_cameras: {sorted(further)}: {error}: JSON has no such number") from None
-    with write_atomically(Path(path)) as whole:
-        whole.write_text(text + "\n")
 
 
 def _camera(entry: Mapping[str, Any]) -> Camera:

@@ -19,7 +19,7 @@ from difsim.mesh.surface import require_mesh
 from difsim.session import compile_with_matrix_library
 from difsim.typing import Mat3, Scalar, Vec3, is_known
 from difsim.units import G
-from difsim.wide import TERMS, put
+from difsim.wide import TERMS, by_platform, put
 
 # Points side by side, and facets (or edges) times points of a block. On a CPU a block's dozen temporary arrays stay in
 # the cache of a core. A GPU needs large blocks: each is a few kernels, which take 2 µs to start.
@@ -99,7 +99,7 @@ class Polyhedron(AbstractField):
 
 
 def _evaluate(body: Polyhedron, points: Float[Array, "P 3"]) -> Field:
-    return jax.lax.platform_dependent(
+    return by_platform(
         body, points, cpu=partial(_evaluate_in_tiles, CPU), default=partial(_evaluate_in_tiles, GPU)
     )
 

@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
+from difsim.wide import by_platform
+
 
 def optimisation_barrier(values: Any, known: Bool[Array, ""]) -> Any:
     """`values`, each computed once on a CPU, however many results need them.
@@ -23,7 +25,7 @@ def optimisation_barrier(values: Any, known: Bool[Array, ""]) -> Any:
         unknown = jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), values)
         return jax.lax.cond(known, lambda: values, lambda: unknown)
 
-    return jax.lax.platform_dependent(values, known, cpu=branch, default=lambda values, known: values)
+    return by_platform(values, known, cpu=branch, default=lambda values, known: values)
 
 
 def accelerator_barrier(values: Any) -> Any:
@@ -31,4 +33,4 @@ def accelerator_barrier(values: Any) -> Any:
 
     **Arguments:** `values`: a pytree of floats. **Returns:** the values.
     """
-    return jax.lax.platform_dependent(values, cpu=lambda values: values, default=jax.lax.optimization_barrier)
+    return by_platform(values, cpu=lambda values: values, default=jax.lax.optimization_barrier)

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from difsim.particles.transposed import linear
+from difsim.wide import by_platform
 
 BLANK = -1
 LEAST = 16  # entries that a particle has room for: equal spheres cannot have many more near ones
@@ -58,7 +59,7 @@ class Rows(eqx.Module):
         """Whether an accelerator has rows that a CPU made, which does not fill them."""
         # Begins are all blank, or none.
         first = self.begin[0][..., 0]
-        return jax.lax.platform_dependent(first, cpu=lambda x: x != x, default=lambda x: x == BLANK)
+        return by_platform(first, cpu=lambda x: x != x, default=lambda x: x == BLANK)
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -87,7 +88,7 @@ class Rows(eqx.Module):
             return order, begin, ~full  # a blank mask is True
 
         found = partial(sort_entries, self.groups, self.order is None)
-        order, begin, full = jax.lax.platform_dependent(self.ranks, who, real, cpu=blank, default=found)
+        order, begin, full = by_platform(self.ranks, who, real, cpu=blank, default=found)
         return replace(self, who=who, order=order, begin=begin), full
 
 
@@ -143,7 +144,7 @@ def _take_both(lists: tuple[Rows, ...], sums: Any) -> tuple[Any, tuple[Any, ...]
 
 
 def _add(lists: tuple[Rows, ...], values: tuple[Any, ...], others: Any = None) -> Any:
-    return jax.lax.platform_dependent(others, lists, values, cpu=one_by_one, default=sum_rows)
+    return by_platform(others, lists, values, cpu=one_by_one, default=sum_rows)
 
 
 def _take(lists: tuple[Rows, ...], samples: Any) -> tuple[Any, ...]:

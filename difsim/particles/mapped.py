@@ -12,6 +12,7 @@ from difsim.particles.components import split_components
 from difsim.particles.entries import Rows, totals
 from difsim.particles.parts import CHUNK, fill_by_parts
 from difsim.particles.transposed import differentiable, hoist_constants, tangent_map
+from difsim.wide import by_platform
 
 
 def pair_map(
@@ -94,7 +95,7 @@ def _values(
         "cpu": partial(_map_in_parts, partial(of_one, numbers)),
         "default": partial(_map_at_once, partial(of_apart, numbers)),
     }
-    return jax.lax.platform_dependent(samples, own, first, second, **ways)
+    return by_platform(samples, own, first, second, **ways)
 
 
 def _map_at_once(each: Callable[[Any, Any, Any], Any], samples: Any, own: Any, first, second) -> Any:

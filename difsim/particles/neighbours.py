@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.declarations import quantity
 from difsim.typing import Scalar, as_float
+from difsim.wide import by_platform
 
 SLACK = 1.3  # capacity over the need of the first arrangement: compacted grains have more neighbours
 MOST_CELLS = 2**31  # they are counted in int32
@@ -164,7 +165,7 @@ def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "k 
         return listed[:room], count
 
     ways = {"cpu": CPU, "default": GPU}
-    index, length = jax.lax.platform_dependent(
+    index, length = by_platform(
         (who, begin, end), **{name: partial(jax.lax.map, row, batch_size=size) for name, size in ways.items()}
     )
     return index.T, length

@@ -13,6 +13,7 @@ import numpy as np
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK, fill_by_parts
 from difsim.particles.transposed import differentiable, hoist_constants, tangent_map
+from difsim.wide import by_platform
 
 # Neighbours that one thread of an accelerator adds up. From 32 on XLA shares a sum among threads, and with it a block's
 # scarce memory: then it stores what all pairs give, and adds up four numbers at a time.
@@ -78,7 +79,7 @@ def _sum(one: Callable[[Any, Any, Any], Any], numbers: Any, samples: Any, index,
     """Σ_b one(numbers, a, b)."""
     each = partial(jax.vmap(one, in_axes=(None, -1, -1), out_axes=-1), numbers)
     ways = {"cpu": partial(sum_in_parts, each), "default": partial(sum_in_blocks, each)}
-    return jax.lax.platform_dependent(samples, index, longest, **ways)
+    return by_platform(samples, index, longest, **ways)
 
 
 def sum_in_parts(each: Callable[[Any, Any], Any], samples: Any, index, longest) -> Any:

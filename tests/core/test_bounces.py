@@ -21,14 +21,10 @@ def drop_above(h):
     return PointState(jnp.stack([0.0 * h, 0.0 * h, h]))
 
 
-def drop(h, e, time, throw=True, **options):
-    """With room for two impacts each time, so that tests of values share one compilation."""
-    return simulate(ball(e), drop_above(h), jnp.array([0.0, time]), **two_impacts(**options), throw=throw)
-
-
-def two_impacts(**options):
-    """With few enough steps for a NaN, which takes them all."""
-    return impacts(2, max_steps=1000, **options)
+def drop(h, e, time, throw=True):
+    """With room for two impacts each time: one program. A NaN takes all the steps, so they are few."""
+    way = impacts(2, max_steps=1000)
+    return simulate(ball(e), drop_above(h), jnp.array([0.0, time]), **way, throw=throw)
 
 
 def test_too_many_impacts_are_a_status():
@@ -39,7 +35,13 @@ def test_too_many_impacts_are_a_status():
     assert solution.status == Status.IMPACT_LIMIT and not solution.ok
 
 
-def test_a_plastic_impact_and_no_impact():
+def test_nan_is_never_ok():
+    assert not drop(jnp.array(jnp.nan), jnp.array(0.8), 0.8, throw=False).ok
+    with pytest.raises(RuntimeError, match="NOT_FINITE"):
+        drop(jnp.array(jnp.nan), jnp.array(0.8), 0.8)
+
+
+def test_before_an_impact_is_a_free_fall():
     assert drop(jnp.array(1.2), jnp.array(0.8), 0.3).states.position[-1, 2] == approx(
         1.2 - 0.5 * G * 0.09, abs=1e-9
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from difsim.body import RigidState
+from difsim.contact import AtEachPoint, RegularisedCoulomb
 from tests.helpers import count_traces
 from tests.hoppers import (
     IMPACT,
@@ -24,7 +25,7 @@ from tests.hoppers import (
 
 G = 9.81
 
-SMOOTH = friction_law("each point")
+SMOOTH = AtEachPoint(RegularisedCoulomb(0.0, 1e-3))
 
 
 def exponent(name):

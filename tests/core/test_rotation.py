@@ -64,8 +64,6 @@ component = st.floats(-1, 1, allow_subnormal=False)
 
 vectors = st.tuples(component, component, component).map(jnp.array)
 
-angle = st.floats(-3.1, 3.1).map(jnp.asarray)
-
 
 def quaternion(phi):
     return rot.from_rotation_vector(jnp.asarray(phi))
@@ -176,46 +174,18 @@ def test_float32(theta):
         close(slope(x), slope(x.astype(jnp.float64)), 1e-5)
 
 
-@given(angle, st.floats(-1.55, 1.55).map(jnp.asarray), angle)
-def test_euler_231(theta, psi, phi):
-    r = rotation.euler_231(theta, psi, phi)
-    # Passive: the transpose of the active rotation with the same (intrinsic, capital letters) sequence.
-    close(r, Reference.from_euler("YZX", np.array([theta, psi, phi])).as_matrix().T)
-    close(jnp.stack(rotation.angles_231(r)), jnp.stack([theta, psi, phi]), 1e-12)
-
-
-def test_euler_231_by_hand():
-    """After a quarter turn about y the old x axis has the new components (0, 0, 1)."""
-    quarter, zero = jnp.array(np.pi / 2), jnp.array(0.0)
-    x, y = jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 1.0, 0.0])
-    close(rotation.euler_231(quarter, zero, zero) @ x, [0, 0, 1])
-    close(rotation.euler_231(zero, quarter, zero) @ x, [0, -1, 0])
-    close(rotation.euler_231(zero, zero, quarter) @ y, [0, 0, -1])
-
-
-@pytest.mark.parametrize("psi", [np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, -np.pi / 2 + 1e-16])
-@pytest.mark.parametrize("theta,phi", [(0.0, 0.0), (0.7, -2.0), (3.0, 1.0)])
-def test_angles_give_the_matrix_back_at_the_pole(theta, psi, phi):
-    r = rotation.euler_231(*map(jnp.asarray, (theta, psi, phi)))
-    close(rotation.euler_231(*rotation.angles_231(r)), r)
-    exact = jnp.round(rotation.euler_231(jnp.array(0.0), jnp.array(np.pi / 2), jnp.array(0.0)))
-    close(rotation.euler_231(*rotation.angles_231(exact)), exact)
-    assert np.isfinite(jax.jacrev(lambda m: jnp.stack(rotation.angles_231(m)))(exact)).all()
-
-
-def test_gradients_of_the_chain():
-    angles = jnp.array([0.4, -1.1, 2.0])
-    check_gradients(lambda a: rotation.euler_231(*a), angles, unit=1.0, step=1e-5)
-    check_gradients(lambda r: jnp.stack(rotation.angles_231(r)), rotation.euler_231(*angles), unit=1.0, step=1e-5)
+def projections(axis):
+    """The angles α and β of the projections of an axis; along z any α but 0 and π gives it back."""
+    x, y, z = axis
+    return jnp.where((x == 0) & (y == 0), jnp.pi / 2, jnp.arctan2(y, x)), jnp.arctan2(z, y)
 
 
 @given(st.tuples(component, component.filter(lambda y: abs(y) > 1e-3), component).map(jnp.array))
 def test_axis_round_trip(axis):
-    alpha, beta = rotation.projections_of_axis(axis)
+    alpha, beta = projections(axis)
     unit = axis / jnp.linalg.norm(axis)
     close(rotation.axis_from_projections(alpha, beta), unit, 1e-12)
     close(rotation.axis_from_projections(alpha, beta + np.pi), unit, 1e-12)  # β counts modulo π
-    close(jnp.stack([alpha, beta]), np.arctan2([axis[1], axis[2]], [axis[0], axis[1]]))
 
 
 @given(st.floats(-3.14, 3.14), st.floats(-1.5, 1.5))
@@ -228,13 +198,13 @@ def test_axis_formula(alpha, beta):
 @pytest.mark.parametrize("axis", [*np.eye(3), *-np.eye(3), [0.6, 0.8, 0], [0, 0.6, -0.8], [0, -0.6, -0.8]])
 def test_axes_in_special_planes(axis, dtype):
     axis = jnp.array(axis, dtype)
-    back = rotation.axis_from_projections(*rotation.projections_of_axis(axis))
+    back = rotation.axis_from_projections(*projections(axis))
     assert back.dtype == dtype
     close(back, axis, 4 * jnp.finfo(dtype).eps)
 
 
 def test_an_axis_in_the_xz_plane_cannot_be_carried():
-    alpha, beta = rotation.projections_of_axis(jnp.array([0.6, 0.0, 0.8]))
+    alpha, beta = projections(jnp.array([0.6, 0.0, 0.8]))
     assert (alpha, beta) == (0, np.pi / 2)
     with pytest.raises(ValueError, match="give the axis itself"):
         rotation.axis_from_projections(alpha, beta)
@@ -244,7 +214,6 @@ def test_an_axis_in_the_xz_plane_cannot_be_carried():
 def test_gradients_of_the_projections():
     angles = jnp.array([[0.3, 0.2], [-2.0, 1.2], [2.5, 2.0], [0.0, 0.5]])
     check_gradients(jax.vmap(lambda x: rotation.axis_from_projections(*x)), angles, unit=1.0, step=1e-5)
-    check_gradients(rotation.projections_of_axis, jnp.array([0.3, -0.5, 0.9]), unit=1.0, step=1e-5)
 
 
 SITE = jnp.array([2114.5, -955.2, 494.9])
@@ -268,23 +237,18 @@ def test_surface_frame_axes():
 @given(vectors)
 def test_surface_frame_round_trips(v):
     frame = SurfaceFrame.from_normal(SITE, NORMAL, NORTH)
-    close(frame.comet_position(frame.position(1000 * v)), 1000 * v, 1e-11)
     close(frame.comet_velocity(frame.velocity(v)), v)
     close(frame.comet_direction(frame.direction(v)), v)
     rate = jax.jacfwd(lambda t: frame.position(SITE + t * v))(0.0)
     close(frame.velocity(v), rate)  # Eq 7: the site is fixed, so a velocity only rotates
 
 
-def test_attitude_and_axis_angles_in_the_surface_frame():
-    """α, β in the comet and αₛ, βₛ at the surface describe one axis."""
+def test_an_attitude_in_the_surface_frame_turns_its_axis():
     frame = SurfaceFrame.from_normal(SITE, NORMAL, NORTH)
     q = quaternion([0.3, 1.0, -0.4])
     axis = rot.rotate(q, jnp.array([0.0, 0.0, 1.0]))
     q_surface = rot.multiply(rot.from_matrix(frame.matrix), q)
-    alpha_s, beta_s = rotation.projections_of_axis(frame.direction(axis))
-    close(rotation.axis_from_projections(alpha_s, beta_s), rot.rotate(q_surface, jnp.array([0.0, 0.0, 1.0])))
-    theta, psi, phi = rotation.angles_231(frame.matrix)
-    close(SurfaceFrame(SITE, rotation.euler_231(theta, psi, phi)).direction(axis), frame.direction(axis))
+    close(frame.direction(axis), rot.rotate(q_surface, jnp.array([0.0, 0.0, 1.0])))
 
 
 def test_surface_frame_gradients_and_jit():

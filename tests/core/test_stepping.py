@@ -8,7 +8,7 @@ import pytest
 from difsim import AtRest, Ignore, Status, simulate
 from difsim.dynamics import PointState
 from tests.bodies import Bullet, P, rebound
-from tests.core.test_bounces import G, ball, drop_above, two_impacts
+from tests.core.test_bounces import G, ball, drop_above
 from tests.helpers import approx, count_traces
 from tests.ways import equal, flight, forward, name, reverse
 
@@ -55,37 +55,38 @@ def test_the_guard_costs_few_steps():
 
 def test_equal_steps_converge_in_fifth_order():
     exact = rebound(P, forward(1e-12, 1e-12))[0]
-    errors = [float(jnp.abs(rebound(P, equal(n))[0] - exact).max()) for n in (50, 100, 200)]
-    assert 4 < np.log2(errors[1] / errors[2]) < 6 and errors[0] > errors[1]
+    errors = [float(jnp.abs(rebound(P, equal(n))[0] - exact).max()) for n in (100, 200)]
+    assert 4 < np.log2(errors[0] / errors[1]) < 6
+
+
+def drop_on_layer(height, method, throw=True):
+    """The solution of `rebound`: with the same numbers of steps it is the same program."""
+    model, start = Bullet(P[0], 0.05, gravity=P[1]), drop_above(height)
+    return simulate(model, start, jnp.array([0.0, 0.4, 0.8]), **method, throw=throw)
 
 
 def test_statuses():
-    start, times = PointState((0.0, 0.0, 0.6)), jnp.array([0.0, 0.8])
-    model = Bullet(6e3, 0.05, gravity=G)
     for method, status in (
         (forward(max_steps=5), Status.STEP_LIMIT),
         (reverse(max_steps=5), Status.STEP_LIMIT),
         (equal(4), Status.ENERGY),
-        (equal(80, resolve=30.0), Status.UNDER_RESOLVED),
+        (equal(100, resolve=1e3), Status.UNDER_RESOLVED),
         (forward(1e-6, 1e-6, resolve=1e4), Status.UNDER_RESOLVED),
-        (equal(400), Status.OK),
+        (equal(200), Status.OK),
         (forward(), Status.OK),
     ):
-        solution = simulate(model, start, times, **method, throw=False)
+        solution = drop_on_layer(P[2], method, throw=False)
         assert solution.status == status, (method, int(solution.status))
         if status is not Status.OK:
             with pytest.raises(RuntimeError, match=status.name):
-                simulate(model, start, times, **method)
+                drop_on_layer(P[2], method)
 
 
-@pytest.mark.parametrize("method", [forward(), equal(50), two_impacts()], ids=name)
+@pytest.mark.parametrize("method", [forward(), equal(100)], ids=name)
 def test_nan_is_never_ok(method):
-    model = ball(jnp.array(0.8)) if "until" in method else Bullet(6e3, 0.05, gravity=G)
-    start, times = drop_above(jnp.array(jnp.nan)), jnp.array([0.0, 0.8])
-    solution = simulate(model, start, times, **method, throw=False)
-    assert not solution.ok
+    assert not drop_on_layer(jnp.array(jnp.nan), method, throw=False).ok
     with pytest.raises(RuntimeError, match="NOT_FINITE"):
-        simulate(model, start, times, **method)
+        drop_on_layer(jnp.array(jnp.nan), method)
 
 
 @pytest.mark.parametrize("method", [equal(10), flight() | {"until": AtRest()}], ids=name)

@@ -59,8 +59,11 @@ def test_a_row_that_is_too_short_is_seen(lists):
 
 
 def lower_for_gpu(function, *arguments) -> str:
-    """The program for a GPU before XLA sees it, on any machine."""
-    return jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda",)).as_text()
+    """The program for a GPU before XLA sees it, on any machine, of what was not traced before for a CPU alone."""
+    jax.clear_caches()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("difsim.wide.accelerators", lambda: ("a GPU",))
+        return jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda",)).as_text()
 
 
 def grains():
