@@ -45,7 +45,7 @@ def test_a_box_has_its_inertia_and_its_twelve_edges():
     np.testing.assert_allclose(jnp.linalg.norm(ends[:, 1] - ends[:, 0], axis=1), stone.edges.lengths, rtol=1e-9)
     # From the middle of an edge its wings lead along faces, and half of their sum, turned round, leads out.
     middle = ends.mean(axis=1)
-    distance = jax.vmap(stone.shape.distance)
+    distance = jax.jit(jax.vmap(stone.shape.distance))
     for wing in (0, 1):
         np.testing.assert_allclose(distance(middle + 0.01 * stone.edges.wings[:, wing]), 0, atol=1e-12)
     assert float(jnp.min(distance(middle - 0.01 * stone.edges.wings.sum(axis=1)))) > 0.013
@@ -54,7 +54,7 @@ def test_a_box_has_its_inertia_and_its_twelve_edges():
 def test_points_lie_on_the_tabulated_surface_of_a_concave_stone():
     stone = Stone.from_mesh(angle_mesh(), mass=3.0, count=200, spacing=0.05)
     assert stone.points.shape == (212, 3)
-    assert float(jnp.max(jnp.abs(jax.vmap(stone.shape.distance)(stone.points)))) < 0.3 * 0.05
+    assert float(jnp.max(jnp.abs(jax.jit(jax.vmap(stone.shape.distance))(stone.points)))) < 0.3 * 0.05
     # 17 of 18 edges are convex: the one along z at (1, 1) is not.
     corner = np.array([1.0, 1.0, 0.5]) - angle_mesh().centroid
     ends = np.asarray(stone.nodes[stone.edges.nodes])

@@ -2,12 +2,8 @@
 
 import pytest
 
-from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
-from difsim.dem import HertzMindlin
-
-LAW = HertzMindlin(4e6, 0.25, restitution=0.3, friction=0.5)
-
-SIZES = GaussianSizes(0.018, 0.003)
+from difsim.beds import BedSpecification, CylindricalContainer
+from tests.more.test_beds import LAW, SIZES
 
 
 class Settles(Exception):

@@ -5,23 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import Courant, simulate
-from difsim.body import RigidState
-from difsim.dem import Grains
-from tests.core.test_grain_materials import BALL, FLOOR, RHO, SOIL, R
-from tests.more.test_grain_materials import SPEED, VELOCITIES
+from tests.core.test_grain_materials import SOIL
+from tests.more.test_grain_materials import end_with
 
 # One grain on its way to the floor, aslant; two that meet; and one that a clump runs into.
-PLACES = R * np.array([[0.0, 40.0, 42.02, 80.0], [0.0, 0, 0, 0], [1.02, 50, 50, 50]])
-
-RUNNING = RigidState((77.98 * R, 0.0, 50 * R), (SPEED, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-
-
-def end_with(**laws):
-    model = Grains(SOIL, np.full(4, R), RHO, walls=(FLOOR,), clumps=(BALL,), **laws)
-    state = eqx.tree_at(lambda s: s.velocity, model.at_rest(PLACES, (RUNNING,)), jnp.asarray(VELOCITIES))
-    run = simulate(model, state, [0.0, 6e-4, 4e-3], solver=Courant(0.05))
-    return model, run, jax.tree.map(lambda x: jnp.asarray(x[-1]), run.states)
 
 
 def test_several_laws_of_the_same_numbers_are_as_one():

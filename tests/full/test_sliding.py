@@ -9,24 +9,8 @@ from difsim import MaxImpacts, Status, simulate
 from difsim.dynamics import Bouncer, PointState
 from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
-from difsim.shape import Plane
-from tests.core.test_sliding import slope_axes
 from tests.helpers import approx
-from tests.more.test_sliding import EAST, FLOOR
-from tests.ways import impacts
-
-
-def slide(p, time, derivative=None, max_steps=1_000_000):
-    """Where a point is that starts on a slope: (down, across) by (tilt, friction, speed down, speed across)."""
-    tilt, friction, down, across = p
-    normal, fall = slope_axes(tilt)
-    model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane(jnp.zeros(3), normal), 0.5, friction)
-    times = jnp.stack([0.0 * time, time])
-    start = PointState(jnp.zeros(3), down * fall + across * EAST)
-    way = impacts(5, derivative=derivative, max_steps=max_steps)
-    solution = simulate(model, start, times, **way, throw=False)
-    x = solution.last.position
-    return jnp.stack([x @ fall, x @ EAST]), solution
+from tests.more.test_sliding import FLOOR, slide
 
 
 def test_a_force_across_the_slip_turns_it_and_its_derivative():

@@ -16,13 +16,12 @@ from inversion import Bounded, Checkpoint, Discrete, Log, Observation, Observati
 from inversion.branch import enumerate_leaves, search_node
 from inversion.minima import chance_of_lower, probability_missed
 from tests import toys
-
-KEY = jax.random.PRNGKey(1)
-
-
-@pytest.fixture(scope="module")
-def leaves():
-    return enumerate_leaves(toys.mixed_problem()[0], key=KEY)
+from tests.core.test_branch import (
+    KEY,
+    TOLD,
+    leaves,  # noqa: F401  # a fixture
+    solver_of,
+)
 
 
 def test_a_dive_solves_one_node_a_level():
@@ -35,19 +34,6 @@ def test_a_dive_solves_one_node_a_level():
     assert tree.nodes_visited == 4 and tree.bound_gap == 0.0
     assert tree.incumbent.assignment == {"E": 1e9, "c": 0.2, "s": 2.0}
     assert [node.status for node in tree.nodes] == ["branched", "branched", "branched", "leaf"]
-
-
-def solver_of(misfits, searches=1):
-    """A solver that says these misfits of (E,) and (E, c), and 4 elsewhere, after so many searches."""
-
-    def solve(node, *, key, candidates):
-        held = dict(zip(node.names, np.asarray(node.held).tolist(), strict=True))
-        found = misfits.get(tuple(held[k] for k in ("E", "c") if not np.isnan(held[k])), 4.0)
-        values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
-        calls = inversion.outcome.Calls(1, 0, 0)
-        return SimpleNamespace(misfit=found, values=values, calls=calls, minima=(found,) * searches)
-
-    return solve
 
 
 def test_what_is_left_unsolved_is_a_gap():
@@ -98,9 +84,6 @@ def test_the_last_bound_that_stands_counts():
     tree = inversion.branch_and_bound(toys.mixed_problem()[0].hold({"s": 1.0}), solve, key=KEY, order=("E", "c"))
     assert tree.nodes[1].bound == 1.0 and tree.nodes[1].label == "heuristic" and tree.incumbent.misfit == 1.8
     assert tree.bound({"E": 1e8, "c": 1.0}) == 4.0 and tree.is_closed
-
-
-TOLD = {(): 1.0, (1e8,): 1.0, (1e7,): 3.0, (1e9,): 2.5, (1e8, 0.2): 2.0, (1e8, 0.6): 3.0, (1e8, 1.0): 3.0}
 
 
 def test_bounds_are_probable_by_the_number_of_searches():

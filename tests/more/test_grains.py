@@ -6,19 +6,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import Courant, FixedSteps, Status, allocate, simulate
+from difsim import Courant, FixedSteps, Status, simulate
 from difsim.dem import Grains, HertzMindlin, LinearSprings
 from difsim.stepping.marching import initialise
-from tests.core.test_grains import HERTZ, NU, RHO, E, G, R, equal, moving_state
-
-
-@pytest.fixture(scope="module")
-def falling_grains():
-    """`equal` spheres of which two touch, one of them the floor, and one is apart and falls."""
-    model = equal(HERTZ)
-    x = R * np.array([[0.0, 2.01, 4], [0.0, 0.1, 0], [0.99, 1.0, 1.4]])
-    return model, moving_state(model, x, [[0.3, 0, 0], [0, 0.1, 0], [0, 0, -0.2]])
-
+from tests.core.test_grains import (
+    HERTZ,
+    NU,
+    RHO,
+    E,
+    G,
+    R,
+    equal,
+    falling_grains,  # noqa: F401  # a fixture
+    moving_state,
+    near_list,  # noqa: F401  # a fixture
+)
 
 MASS = 4 / 3 * np.pi * RHO * R**3
 
@@ -32,13 +34,6 @@ def energies(model, states):
 def law(**changes):
     given = {"modulus": E, "poisson": NU, "restitution": 0.6, "friction": 0.5}
     return HertzMindlin(**given | changes)
-
-
-@pytest.fixture(scope="module")
-def near_list():
-    """The list of a run of `equal` spheres. Lists with the same room for all make them share a program."""
-    model, touching = equal(HERTZ), R * np.array([[0.0, 2, 1], [0, 0, 1.7], [1, 1, 1]])
-    return allocate(model, model.at_rest(jnp.asarray(touching)))
 
 
 @pytest.mark.parametrize("of", [law(restitution=0.01), LinearSprings(2e3, 12.0, restitution=0.6, friction=0.5)])

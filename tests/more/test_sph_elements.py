@@ -9,42 +9,14 @@ from scipy.integrate import trapezoid
 
 from difsim import FixedSteps, Unrolled, allocate, simulate
 from difsim.particles.neighbours import Neighbours
-from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
+from difsim.sph import Continuum, DruckerPrager
 from difsim.sph.continuum import ContinuumMotion
-from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection, tension
+from difsim.sph.corrections import tension
 from difsim.sph.losses import ContinuumLosses
 from difsim.sph.tools import Carried, Sliding, Turning
 from difsim.stepping.marching import Progress
+from tests.core.test_sph_elements import CORRECTIONS, ELASTIC, SPACING, assemble, lattice
 from tests.helpers import check_gradients, to_single
-
-SPACING = 0.01
-
-ELASTIC = Murnaghan(1e6, 0.3, 2000.0)
-
-
-def lattice(x, y):
-    """Cell centres [2, n] m from the first to before the last of `x` and of `y`, in spacings."""
-    return (np.stack(np.meshgrid(np.arange(*x), np.arange(*y), indexing="ij")).reshape(2, -1) + 0.5) * SPACING
-
-
-def assemble(solid, walls, gravity=0.0, alpha=0.3, **rest):
-    """A model of a solid, which comes first, and walls, each with a normal or without, and its state at rest."""
-    position = np.concatenate([solid] + [w for w, _ in walls], axis=1)
-    ends = np.cumsum([solid.shape[1]] + [w.shape[1] for w, _ in walls])
-    tools = []
-    for (wall, normal), first, last in zip(walls, ends[:-1], ends[1:], strict=True):
-        across = None if normal is None else np.tile(np.array(normal, float)[:, None], wall.shape[1])
-        tools.append(Tool(np.arange(first, last), wall, normal=across))
-    model = Continuum(
-        ELASTIC,
-        CubicSpline(2.5 * SPACING),
-        Viscosity(alpha, 0.0, ELASTIC.sound),
-        np.array([0.0, -gravity]),
-        np.full(position.shape[1], float(ELASTIC.density) * SPACING**2),
-        tuple(tools),
-        **rest,
-    )
-    return model, model.at_rest(jnp.asarray(position))
 
 
 def run_until(model, state, time, dt) -> Progress:
@@ -96,9 +68,6 @@ def test_a_plate_gives_a_block_impulse_and_work():
     momentum = mass * np.asarray(pushed.last.velocity)[:, : n * m].sum(axis=1)
     np.testing.assert_allclose(-integral(load.force), momentum, rtol=0.01, atol=0.002 * momentum[0])
     np.testing.assert_allclose(integral(load.power), pushed.energy["tools"][-1], rtol=0.01)
-
-
-CORRECTIONS = (GradientCorrection(), XSPH(0.5), ArtificialStress(SPACING))
 
 
 def test_only_positions_and_tools_stay_float64():

@@ -6,17 +6,14 @@ import jax.numpy as jnp
 import pytest
 
 from difsim import Adaptive, Status, simulate
-from tests.core.test_touchdown import TIMES, run
+from tests.core.test_touchdown import (
+    TIMES,
+    default,  # noqa: F401  # a fixture
+    run,
+)
 from tests.helpers import count_traces
 from tests.philae import NAMES, P0, build
 from tests.ways import forward
-
-
-@pytest.fixture(scope="module")
-def default():
-    """One compilation for all parameters and heights with the central damper. Steps enough for each of them: a
-    NaN goes on until there are no more."""
-    return eqx.filter_jit(lambda p, clearance: run(p, forward(max_steps=5000), clearance=clearance))
 
 
 def test_a_new_value_is_not_traced_again():
