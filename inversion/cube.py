@@ -166,13 +166,8 @@ class Cube:
 
     def squared_scores(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The sums [rows] of squares of the data's scores, which are unit normal for the right model."""
-
-        def one(row):
-            p = self.relax.values(jnp.asarray(row))
-            scores = self.problem.data.scores(self.programs.simulate(jnp.asarray(row)).predictions, p)
-            return float(jnp.sum(scores**2))
-
-        return np.asarray(map_in_threads(one, np.asarray(_unfold(self.problem, self.relax, self._fill(u)))))
+        x = np.asarray(_unfold(self.problem, self.relax, self._fill(u)))
+        return np.asarray(_square_scores(self.relax, x, self._evaluations(x).predictions))
 
     def _fill(self, u: np.ndarray) -> Array:
         rows = np.full((len(u), self.problem.size), 0.5)
@@ -208,6 +203,11 @@ def _unfold(problem, relaxed, u):
 @eqx.filter_jit
 def _batch(problem, x):
     return jax.vmap(lambda row: problem.evaluate(problem.fold(row)))(x)
+
+
+@eqx.filter_jit
+def _square_scores(problem, x, predictions):
+    return jax.vmap(lambda x, seen: jnp.sum(problem.data.scores(seen, problem.values(x)) ** 2))(x, predictions)
 
 
 @eqx.filter_jit

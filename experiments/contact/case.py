@@ -135,6 +135,10 @@ def read_case(path: Path, series: Path | None = None, changed: Mapping[str, Any]
     data, times = _read_observations(path, tables.get("observations", {}), confirmed)
     if readings is not None:
         data["series"] = _censor(path, readings, parameters)
+    if parameters["restitution"] != Fixed(0.0, "1") and (
+        {"series", "speed"} & data.keys() or times["depth"] < np.inf
+    ):
+        raise ValueError(f"{path}: what is read at a time knows no rebound: leave restitution out")
     if not data:
         raise ValueError(
             f"{path}: nothing was measured: give a table such as [observations.depth], or --series FILE"

@@ -1,23 +1,21 @@
 """`difsim contact --stage coverage`: do the intervals of the posterior hold the truth, on synthetic contacts?
 
 A truth is drawn from the laws of a case. Its contact is simulated, and read by the sensor with its noise and the end
-of its range. The posterior is then found from the truth: by a climb to the peak, and by importance sampling about it.
-So the ranks test laws, motion, sensor and likelihood, and not whether a search finds the peak.
+of its range. The posterior is then sampled by importance from kernels, as `inversion.Importance` does, with one
+difference: the first ones are at the truth and at the peak next to it. So no search is tested, and none costs time.
 """
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.special import gammaln, logsumexp
-from scipy.stats import multivariate_normal
 
 from experiments import ranks
 from experiments.calibration import add_error, calibrate, count_bounds, draw_truth
@@ -27,19 +25,17 @@ from experiments.harness import Found
 from inversion import Checkpoint, Observation, Problem
 from inversion.cube import Cube
 from inversion.draws import resample_draws
-from inversion.kernels import normal
+from inversion.kernels import Kernels, Mixture, normal
+from inversion.particles import Particles
+from inversion.placing import place
 from inversion.tails import K_HAT, count_effective, pareto_smoothed
+from inversion.weighted import WeightedDraws
 
-BINS = 10
-# Draws of a generation, generations, and the effective size at which the next one gets their covariance.
-SETTINGS = GENERATION, GENERATIONS, ENOUGH = 1000, 7, 60
-BROAD, CENTRES, WINDOW = (
-    3,
-    200,
-    0.4,
-)  # generations of one kernel; kernels of the others, and their part of its width
-FREEDOM, PRIOR = 4, 0.05  # degrees of freedom of the t that is drawn from, and the share of draws of the prior
-ITERATIONS = 25  # of the climb
+WIDER = 1.5  # standard deviations of the first kernels, by those of the linearised posterior
+BINS = 10  # of the ranks
+BATCH = 250  # simulations in one compiled call
+SETTINGS = GENERATION, GENERATIONS = 750, 6  # draws of a half from its kernels, and how often these are placed
+WINDOW, BROAD, PRIOR = 0.8, 0.3, 0.1  # of kernels; the shares of those of the likelihood's root, and of the prior
 
 
 def cover(case: Case, repetitions: int, seed: int, out: Path, executor: Executor | None = None) -> Found:
@@ -72,118 +68,64 @@ class Repetition:
     def repeat(self, seed: int) -> dict[str, np.ndarray]:
         """The rank and the probability below the truth of each unknown, in one posterior. **Arguments:** `seed`."""
         truth, posed = draw_truth(self.problem, seed, observe)
-        rng = np.random.default_rng([seed, 1])
-        at = normal(Cube(posed).at(truth))  # coordinates in which the prior is a unit normal
-        z, log_weights, k_hat = sample_about(posed, at, rng)
+        cube = Cube(posed, BATCH)
+        at, rng = cube.at(truth), np.random.default_rng([seed, 1])
+        u, log_weights, k_hat = sample_about(cube, at, seed)
         weights = np.exp(log_weights)
         rows = resample_draws(jax.random.PRNGKey(seed), weights, ranks.OF)
         return {
-            "rank": np.array([ranks.rank_among(z[rows, i], at[i], rng) for i in range(at.size)]),
-            "below": weights @ (z < at),
+            "rank": np.array([ranks.rank_among(u[rows, i], at[i], rng) for i in range(at.size)]),
+            "below": weights @ (u < at),
             "truth": np.array(list(truth.values())),
             "effective_size": np.asarray(count_effective(weights)),
-            "simulations": np.asarray(len(z)),
+            "simulations": np.asarray(cube.calls.forward),
             "is_good": np.asarray(k_hat <= K_HAT),
             "bounds": np.asarray(sum(count_bounds(posed.data[name]) for name in posed.data.names)),
         }
 
 
-class Kernels(NamedTuple):
-    """A mixture of t kernels of one `factor` [k, k], the root of their covariance, at `centres` [n, k]."""
-
-    centres: Float[np.ndarray, "n k"]
-    factor: Float[np.ndarray, "k k"]
-
-    def draw(self, count: int, rng: np.random.Generator) -> Float[np.ndarray, "count k"]:
-        """Draws. **Arguments:** `count`; `rng`."""
-        away = rng.standard_normal((count, len(self.factor))) @ self.factor.T
-        away /= np.sqrt(rng.chisquare(FREEDOM, count) / FREEDOM)[:, None]
-        return self.centres[rng.integers(len(self.centres), size=count)] + away
-
-    def log_density(self, z: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, " rows"]:
-        """The logarithm of the density. **Arguments:** `z`."""
-        k = len(self.factor)
-        y, c = (np.linalg.solve(self.factor, x.T).T for x in (z, self.centres))
-        distance = np.maximum(np.sum(y**2, axis=1)[:, None] + np.sum(c**2, axis=1) - 2 * y @ c.T, 0.0)
-        shape = gammaln((FREEDOM + k) / 2) - gammaln(FREEDOM / 2) - k / 2 * np.log(FREEDOM * np.pi)
-        each = -(FREEDOM + k) / 2 * np.log1p(distance / FREEDOM)
-        return shape - np.linalg.slogdet(self.factor)[1] + logsumexp(each, axis=1) - np.log(len(c))
-
-
 def sample_about(
-    problem: Problem, start: Float[np.ndarray, " k"], rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Weighted draws of a posterior with one peak.
+    cube: Cube, start: Float[np.ndarray, " k"], seed: int
+) -> tuple[Float[np.ndarray, "draws k"], Float[np.ndarray, " draws"], float]:
+    """Weighted draws of a posterior with one peak, in two halves, each from kernels at the draws of the other one.
 
-    All generations count, weighted by the mixture of the densities of all. The first one is about the peak of the
-    linearised problem, the next ones have the mean and the covariance of the draws before them, and the last ones are
-    from narrower kernels at these draws, by the roots of their weights: so they follow a bent tail.
-
-    **Arguments:** `problem`; `start`, normal coordinates next to the peak; `rng`. **Returns:** draws [n, k], the
-    logarithms of their weights [n], and k-hat, above 0.7 where these cannot be trusted.
-    **Source:** Cornuet et al. (2012), adaptive multiple importance sampling; Vehtari et al. (2024), k-hat.
+    **Arguments:** `cube`; `start`, a point next to the peak; `seed`. **Returns:** points; the logarithms of their
+    weights; and k-hat, above 0.7 where these cannot be trusted.
     """
-    mean, curvature = map(np.asarray, climb(problem, jnp.asarray(start)))
-    prior = multivariate_normal(np.zeros(start.size))
-    laws = [Kernels(mean[None], np.linalg.cholesky(np.linalg.inv(curvature)))]
-    z, values, parts = np.empty((0, start.size)), [], []
+    at = normal(start)
+    middle, curvature = linearise(cube.problem, at)
+    root = WIDER * np.linalg.cholesky(np.linalg.inv(curvature))
+    first = Kernels(cube, np.stack([at, middle]), np.stack([root, root]), {}, np.full(2, 0.5), PRIOR)
+    kernels, halves = [first, first], [WeightedDraws(at.size), WeightedDraws(at.size)]
     for number in range(GENERATIONS):
-        new = laws[-1].draw(GENERATION, rng)
-        count = rng.binomial(GENERATION, PRIOR)
-        new[:count] = rng.standard_normal((count, start.size))
-        z = np.concatenate([z, new])
-        values.append(np.asarray(measure(problem, jnp.asarray(new))))
-        parts = [np.append(part, law.log_density(new)) for part, law in zip(parts, laws[:-1], strict=True)]
-        parts.append(laws[-1].log_density(z))
-        before, mixed = prior.logpdf(z), logsumexp(parts, axis=0) - np.log(len(parts))
-        density = np.logaddexp(np.log1p(-PRIOR) + mixed, np.log(PRIOR) + before)
-        log_ratio = np.concatenate(values) + before - density
-        weights, power = np.exp(log_ratio - log_ratio.max()), 1.0
-        while count_effective(weights**power) < ENOUGH:
-            power *= 0.8
-        roots, weights = np.sqrt(weights**power), weights**power / np.sum(weights**power)
-        mean = weights @ z
-        spread = (weights * (z - mean).T) @ (z - mean)
-        factor = np.linalg.cholesky(spread + 1e-9 * np.diag(np.diag(spread)))
-        centres = mean[None]
-        if number >= BROAD - 1:
-            centres, factor = z[rng.choice(len(z), CENTRES, p=roots / roots.sum())], WINDOW * factor
-        laws.append(Kernels(centres, factor))
-    return z, *pareto_smoothed(log_ratio)
+        for i, half in enumerate(halves):
+            half.change(Mixture(kernels[i]))
+            u = half.density.sample(np.random.default_rng([seed, 3, number, i]), GENERATION)
+            half.add(u, cube.log_likelihood(u))
+        kernels = [_place(cube, half) for half in reversed(halves)]
+    draws, log_ratio = (np.concatenate([getattr(half, k) for half in halves]) for k in ("u", "log_ratio"))
+    return draws, *pareto_smoothed(log_ratio)
 
 
 @eqx.filter_jit
-def climb(problem: Problem, start: Float[Array, " k"]) -> tuple[Array, Array]:
-    """The peak of a posterior next to a point, by Levenberg and Marquardt, and the matrix of the linearised problem.
-
-    **Arguments:** `problem`; `start`, normal coordinates. **Returns:** coordinates [k]; inverse covariance [k, k].
-    """
+def linearise(problem: Problem, z: Float[Array, " k"]) -> tuple[Array, Array]:
+    """The peak of the linearised posterior, and its inverse covariance. **Arguments:** `problem`; `z`, normal
+    coordinates."""
 
     def look(z):
         found = problem.evaluate(problem.scale_probabilities(jax.scipy.special.ndtr(z)))
-        rows = jnp.concatenate([found.residual[: problem.data.rows], z])
-        return rows, (rows, z @ z - 2 * found.log_likelihood)
+        rows = jnp.append(found.residual[: problem.data.rows], z)
+        return rows, rows
 
-    def linearise(z):
-        slopes, (rows, misfit) = jax.jacfwd(look, has_aux=True)(z)
-        return z, slopes.T @ slopes, slopes.T @ rows, misfit
-
-    def step(carry, _):
-        here, damping = carry
-        z, curvature, gradient, misfit = here
-        there = linearise(z - jnp.linalg.solve(curvature + damping * jnp.diag(jnp.diag(curvature)), gradient))
-        is_better = there[-1] < misfit
-        here = jax.tree.map(lambda new, old: jnp.where(is_better, new, old), there, here)
-        return (here, jnp.where(is_better, damping / 5, damping * 4)), None
-
-    ((z, curvature, *_), _), _ = jax.lax.scan(step, (linearise(start), jnp.asarray(0.01)), None, length=ITERATIONS)
-    return z, curvature
+    slopes, rows = jax.jacfwd(look, has_aux=True)(z)
+    curvature = slopes.T @ slopes
+    return z - jnp.linalg.solve(curvature, slopes.T @ rows), curvature
 
 
-@eqx.filter_jit
-def measure(problem: Problem, z: Float[Array, "n k"]) -> Float[Array, " n"]:
-    """The log-likelihoods at normal coordinates. **Arguments:** `problem`; `z` [n, k]. **Returns:** values [n]."""
-    return jax.vmap(lambda x: problem.log_likelihood(problem.scale_probabilities(jax.scipy.special.ndtr(x))))(z)
+def _place(cube: Cube, half: WeightedDraws) -> Kernels:
+    draws = Particles(half.u, half.log_likelihood, half.log_ratio)
+    narrow, broad = (place(cube, half.u, draws.weights(power), WINDOW, PRIOR) for power in (1.0, 0.5))
+    return narrow.mix(broad, BROAD)
 
 
 def observe(

@@ -29,7 +29,7 @@ class Model(eqx.Module):
         motion = plunge.fall()
         found = {
             "depth": motion.depth_at(self.times["depth"]),
-            "duration": motion.time[-1],
+            "duration": motion.time[-1] + plunge.time_out(motion.depth[-1]),
             "speed": motion.speed_at(self.times["speed"]),
             "peak_deceleration": motion.peak_deceleration,
         }

@@ -30,9 +30,7 @@ class Course(eqx.Module):
         motion = self.model.fall(p)
         time = jnp.linspace(0.0, motion.time[-1], TIMES)
         force = Cubics.through(motion.time, motion.specific_force, motion.specific_force_rate)
-        at = jnp.minimum(
-            time, motion.time[-1] * (1 - 1e-9)
-        )  # the stop is an end, of which the next cubic is empty
+        at = jnp.minimum(time, motion.time[-1] * (1 - 1e-9))  # the cubic that begins at the stop is empty
         found = {"time": time, "depth": jax.vmap(motion.depth_at)(at), "specific_force": jax.vmap(force)(at)}
         if "series" in self.model.measured:
             sensor = build_sensor(p)
@@ -58,17 +56,17 @@ def dataset(case: Case, best: Fit, seen: Mapping[str, Float[np.ndarray, "draws k
             "is_clipped": ("clock", np.asarray(observed.noise.beyond) != 0),
             "best_reading": ("clock", np.asarray(course["reading"]), {"units": "m/s2"}),
             "residual": ("clock", (value - np.asarray(course["reading"])) / noise, {"units": "1"}),
-            "clock": (
-                "clock",
-                np.asarray(case.series.times),
-                {"units": "s", "long_name": "time by the clock of the sensor"},
-            ),
+            "clock": ("clock", np.asarray(case.series.times), {"units": "s"}),
         }
-    for name in ("depth", "duration"):
-        if name in case.data.names:
-            data[f"measured_{name}"] = ((), float(case.data[name].value), {"units": case.data[name].unit})
-            data[f"sigma_{name}"] = ((), float(case.data[name].sigma), {"units": case.data[name].unit})
-    return describe(xr.Dataset(data))
+    for name in {"depth", "duration"} & set(case.data.names):
+        known = case.data[name]
+        ends = np.asarray(known.value) + np.array([-1, 1]) * np.asarray(known.sigma)
+        data[f"measured_{name}"] = (
+            "end",
+            ends,
+            {"units": known.unit, "long_name": f"{name} less and plus its sigma"},
+        )
+    return describe(xr.Dataset(data), names={"clock": "time by the clock of the sensor"})
 
 
 def draw(result: xr.Dataset, title: str) -> Figure:
@@ -91,14 +89,10 @@ def draw(result: xr.Dataset, title: str) -> Figure:
     depth.plot(1e3 * result["best_time"], 1e2 * result["best_depth"], color=BLACK, label="best fit")
     force.plot(1e3 * result["best_time"], result["best_specific_force"], color=BLACK)
     if "measured_depth" in result:
-        ends = float(result["measured_depth"]), float(result["sigma_depth"])
-        depth.axhspan(
-            1e2 * (ends[0] - ends[1]), 1e2 * (ends[0] + ends[1]), color=ORANGE, alpha=0.4, label="measured"
-        )
+        depth.axhspan(*1e2 * result["measured_depth"].values, color=ORANGE, alpha=0.4, label="measured")
     if "measured_duration" in result:
-        ends = float(result["measured_duration"]), float(result["sigma_duration"])
         for ax in (depth, force):
-            ax.axvspan(1e3 * (ends[0] - ends[1]), 1e3 * (ends[0] + ends[1]), color=ORANGE, alpha=0.4)
+            ax.axvspan(*1e3 * result["measured_duration"].values, color=ORANGE, alpha=0.4)
     depth.invert_yaxis()
     depth.set(ylabel="depth, cm", title="Motion by draws of the posterior")
     force.set(xlabel="time from touch, ms", ylabel="force over mass, m/s²")

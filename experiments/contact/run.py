@@ -10,7 +10,7 @@ import tyro
 import xarray as xr
 
 from experiments import posteriors
-from experiments.contact import assumptions, coverage, pictures
+from experiments.contact import assumptions, coverage, joint, pictures
 from experiments.contact.case import Case, read_case
 from experiments.contact.model import pose
 from experiments.data_files import data_folder
@@ -19,6 +19,7 @@ from inversion import Checkpoint, Discrete, Problem, corner, fit, sample
 from inversion.leastsq import Fit
 from inversion.posterior import Posterior
 
+CASES = data_folder() / "cases"
 BATCH = 500  # simulations in one compiled call
 SIZE, QUICK_SIZE = 1000, 100  # independent draws that a posterior is worth
 SHOWN = 200  # draws of which motions are drawn
@@ -28,12 +29,14 @@ SHOWN = 200  # draws of which motions are drawn
 class Contact(Study):
     """The ground from one contact: a drop, a probe, a footpad or a landing, as a file says it."""
 
-    stage: Literal["fit", "coverage", "assumptions"] = "fit"
+    stage: Literal["fit", "coverage", "assumptions", "joint"] = "fit"
     """"fit": posterior and best fit of what the file does not know; "coverage": how often posteriors of synthetic
     contacts, drawn from the file's laws, hold the truth; "assumptions": the posterior with each sigma halved and
-    doubled, and with each of the file's alternatives."""
-    case: Path = field(default_factory=lambda: data_folder() / "cases" / "drop.toml")
+    doubled, and with each of the file's alternatives; "joint": the evidence that two contacts have one soil."""
+    case: Path = field(default_factory=lambda: CASES / "drop.toml")
     """The contact (TOML; units are in its keys)."""
+    pair: tuple[Path, Path] = field(default_factory=lambda: (CASES / "philae_td1.toml", CASES / "philae_td2.toml"))
+    """The two contacts of "joint", with the same laws of the ground."""
     series: Path | None = None
     """Readings of an accelerometer (CSV with the columns t_s and a_m_per_s2)."""
     seed: int = 0
@@ -97,24 +100,20 @@ def polish(problem: Problem, posterior: Posterior) -> Fit:
 def summarise(case: Case, posterior: Posterior, best: Fit, unknowns: dict[str, Any]) -> dict[str, Any]:
     """The content of the report on a fit."""
     predicted, _ = posterior.problem.predict({k: jax.numpy.asarray(v) for k, v in best.values.items()})
+    numbers = {name: each for name, each in case.data.table.items() if name != "series"}
     measured = {
-        name: {
+        k: {
             "measured": float(each.value),
             "sigma": float(each.sigma),
-            "fit": float(predicted[name]),
+            "fit": float(predicted[k]),
             "unit": each.unit,
         }
-        for name, each in case.data.table.items()
-        if name != "series"
+        for k, each in numbers.items()
     }
     found = {"title": case.title, "law": case.law, "explains_data": posterior.explains_data}
     found |= {"unknowns": unknowns, "measured": measured, "posterior": posteriors.quality(posterior)}
-    found["fit"] = {
-        "misfit": best.misfit,
-        "data": best.data,
-        "status": best.status.name,
-        "doubt": best.doubt or "none",
-    }
+    fitted = {"misfit": best.misfit, "data": best.data, "status": best.status.name, "doubt": best.doubt or "none"}
+    found["fit"] = fitted
     found["simulations"] = {"of the posterior": posterior.calls.forward, "of the fit": best.calls.forward}
     if case.series is not None:
         beyond = np.asarray(case.data["series"].noise.beyond)
@@ -131,4 +130,5 @@ Contact.stages = {
     "assumptions": lambda options, out: assumptions.compare(
         options.case, assumptions.QUICK if options.quick else assumptions.DRAWS, options.seed
     ),
+    "joint": lambda options, out: joint.compare(options.pair, options.seed, out, options.quick),
 }

@@ -109,6 +109,9 @@ class Plunge(eqx.Module):
     thrust_decay: Scalar = quantity(
         "s", "time τ in which the thrust falls to 1/e", gt=0, usual=(1e-3, 1e4), slip="ms", default=1.0
     )
+    restitution: Scalar = quantity(
+        "", "speed of the way out over that at touch, 0 for a body that stays", ge=0, le=1, default=0.0
+    )
 
     def contact_radius(self, z: Scalar) -> Scalar:
         """The radius of the contact at a depth z, m: all of a plate's, and that of the section of a sphere."""
@@ -123,6 +126,10 @@ class Plunge(eqx.Module):
     def felt_force(self, t: Scalar, z: Scalar, v: Scalar) -> Scalar:
         """That force and the thrust over the mass, m/s², at a time after touch, s."""
         return self.specific_force(z, v) + self.thrust * jnp.exp(-t / self.thrust_decay) / self.mass
+
+    def time_out(self, depth: Scalar) -> Scalar:
+        """The time, s, in which a body that rebounds from a depth, m, leaves its pit at one speed; 0 if it stays."""
+        return safe.divide(depth, self.restitution * self.speed)
 
     def stopping_scale(self) -> Scalar:
         """The depth, m, at which the force at the speed of touch has taken up twice the energy of the fall."""

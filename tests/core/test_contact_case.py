@@ -53,7 +53,9 @@ def test_the_shipped_series_is_synthetic_and_can_be_made_again():
     np.testing.assert_allclose(case.series.observed.value, made.value, atol=5.1e-4)
 
 
-@pytest.mark.parametrize("name", ["drop", "katsuragi_durian", "philae_td2", "surveyor", "tag"])
+@pytest.mark.parametrize(
+    "name", ["apollo", "drop", "katsuragi_durian", "philae_td1", "philae_td2", "surveyor", "tag"]
+)
 def test_shipped_cases_move_in_the_middle_of_their_laws(name):
     case = read_case(data_folder() / "cases" / f"{name}.toml")
     problem = pose(case)

@@ -66,6 +66,12 @@ def test_td2_by_a_resistance_in_proportion_to_depth():
     assert mass * motion.peak_deceleration == pytest.approx(6.6, abs=0.05)
 
 
+def test_td1_at_8_pascal_would_be_54_m_deep():
+    energy, mass, area = 41.0, 96.3, 3 * 0.0314
+    body = Plunge(Poncelet(8.0), mass, np.sqrt(area / np.pi), np.sqrt(2 * energy / mass), 0.0, 0.0)
+    assert fall(body).depth[-1] == pytest.approx(54, abs=0.5)
+
+
 def test_tag_comes_0_48_m_deep():
     mass, radius, slows = 1300.0, 0.16, 0.010
     pressure = mass * slows / (np.pi * radius**2)

@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 
 from difsim.contact import Poncelet
-from experiments.contact.assumptions import list_rows, weigh
+from experiments.contact.assumptions import Row, list_rows, weigh
 from experiments.contact.case import EXAMPLE, read_case
-from experiments.contact.coverage import measure, observe, sample_about
+from experiments.contact.coverage import observe, sample_about
+from experiments.contact.joint import BATCH, list_common, pose_both, split_pressure
 from experiments.contact.model import pose
 from experiments.contact.world import Plunge
 from experiments.data_files import data_folder
-from inversion import Observations, fit
+from inversion import Observations, fit, sample
+from inversion.cube import Cube
 
 DROP, SERIES = data_folder() / EXAMPLE, data_folder() / "cases" / "drop.csv"
+TD2 = data_folder() / "cases" / "philae_td2.toml"
 TRUTH = {"speed": 2.45, "hardening": 1.42e5, "drag": 1570.0, "bias": 0.4, "noise": 1.5}
 
 
@@ -83,25 +86,86 @@ def test_a_wrong_gain_shows_between_two_sensors(tmp_path):
 def test_a_posterior_about_its_peak_is_that_of_a_grid():
     """Of one unknown, whose posterior is known by quadrature."""
     path = data_folder() / "cases" / "katsuragi_durian.toml"
-    changed = {"unknowns.drag_kg_per_m3": 1570.0}
-    problem = pose(read_case(path, changed=changed))
-    z, log_weights, k_hat = sample_about(problem, np.array([0.1]), np.random.default_rng(0))
-    grid = np.linspace(-4.0, 4.0, 4001)
-    values = np.asarray(measure(problem, jnp.asarray(grid)[:, None]))
-    density = np.exp(values - values.max() - 0.5 * grid**2)
-    middle = np.sum(grid * density) / np.sum(density)
-    width = np.sqrt(np.sum((grid - middle) ** 2 * density) / np.sum(density))
+    cube = Cube(pose(read_case(path, changed={"unknowns.drag_kg_per_m3": 1570.0})), BATCH)
+    u, log_weights, k_hat = sample_about(cube, np.array([0.55]), 0)
+    grid = (np.arange(8000) + 0.5) / 8000
+    values = cube.log_likelihood(grid[:, None])
+    density = np.exp(values - values.max()) / np.sum(np.exp(values - values.max()))
+    middle = density @ grid
+    width = np.sqrt(density @ (grid - middle) ** 2)
     weights = np.exp(log_weights)
-    assert k_hat < 0.7 and weights @ z[:, 0] == pytest.approx(middle, abs=0.05 * width)
-    assert np.sqrt(weights @ (z[:, 0] - middle) ** 2) == pytest.approx(width, rel=0.05)
+    assert k_hat < 0.7 and weights @ u[:, 0] == pytest.approx(middle, abs=0.05 * width)
+    assert np.sqrt(weights @ (u[:, 0] - middle) ** 2) == pytest.approx(width, rel=0.05)
+
+
+def write_plate(folder, name, depth, speed="1.0", law="{ log_uniform = [1e2, 1e5] }"):
+    """A case of one unknown, a constant strength σ: a plate of 10 kg/m² without gravity stops in 5 v²/σ m."""
+    path = folder / f"{name}.toml"
+    path.write_text(
+        f"""title = "{name}"
+body = {{ shape = "plate", mass_kg = {10 * np.pi}, radius_m = 1.0, speed_m_per_s = {speed} }}
+site = {{ gravity_m_per_s2 = 0.0 }}
+ground = {{ law = "poncelet", hardening_Pa_per_m = 0.0, drag_kg_per_m3 = 0.0 }}
+unknowns = {{ strength_Pa = {law} }}
+observations = {{ depth = {{ value = {depth}, sigma = {0.2 * depth} }} }}
+""",
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_evidence_of_one_soil_is_that_of_a_grid(tmp_path):
+    cases = {at: read_case(write_plate(tmp_path, at, d)) for at, d in {"near": 0.005, "far": 0.008}.items()}
+    strength = np.geomspace(1e2, 1e5, 200_001)
+    near, far = (np.exp(-0.5 * ((5.0 / strength - d) / (0.2 * d)) ** 2) for d in (0.005, 0.008))
+    for common, due in (([], near.mean() * far.mean()), (list_common(cases), np.mean(near * far))):
+        found = sample(pose_both(cases, common), key=jax.random.PRNGKey(0), batch_size=BATCH)
+        assert found.ok and found.log_evidence == pytest.approx(np.log(due), abs=4 * found.log_evidence_error)
+        assert found.log_evidence_error < 0.1
+
+
+def test_one_soil_needs_one_prior(tmp_path):
+    paths = (
+        write_plate(tmp_path, "one", 0.005),
+        write_plate(tmp_path, "two", 0.005, law="{ uniform = [1e2, 1e5] }"),
+    )
+    with pytest.raises(ValueError, match="one and two need the same ground"):
+        list_common({path.stem: read_case(path) for path in paths})
+
+
+def test_parts_of_the_pressure_are_the_energy_by_volume():
+    plunge = Plunge(Poncelet(40.0, 300.0, 200.0), 96.3, 0.45, 0.3, 1.7e-4, 0.0)
+    motion = eqx.filter_jit(lambda plunge: plunge.fall())(plunge)
+    parts, z = split_pressure(plunge, motion), float(motion.depth[-1])
+    np.testing.assert_allclose(parts[:2], [40.0, 150.0 * z], rtol=1e-6)
+    energy = 96.3 * (0.5 * 0.3**2 + 1.7e-4 * z)
+    assert float(jnp.sum(parts)) == pytest.approx(energy / (np.pi * 0.45**2 * z), rel=1e-3)
+
+
+def test_a_rebound_takes_the_time_of_the_way_out(tmp_path):
+    changed = {"unknowns.restitution": 0.5, "unknowns.drag_kg_per_m3": 0.0, "unknowns.hardening_Pa_per_m": 0.0}
+    problem = pose(read_case(TD2, changed=changed))
+    p = problem.to_dict(jnp.array([{"radius": 0.45, "speed": 0.2, "strength": 10.0}[k] for k in problem.names]))
+    seen = eqx.filter_jit(problem.predict)(p)[0]
+    # In at half the speed on average, out at half of it.
+    assert float(seen["duration"]) == pytest.approx(4 * float(seen["depth"]) / 0.2, rel=2e-3)
+
+
+def test_a_series_knows_no_rebound(tmp_path):
+    path = tmp_path / "drop.toml"
+    path.write_text(
+        DROP.read_text(encoding="utf-8").replace("[site]", "restitution = 0.5\n[site]"), encoding="utf-8"
+    )
+    with pytest.raises(ValueError, match="knows no rebound"):
+        read_case(path, SERIES)
 
 
 def test_rows_of_assumptions_change_what_they_name(tmp_path):
-    path = data_folder() / "cases" / "philae_td2.toml"
-    rows = {row.name: row for row in list_rows(path)}
-    assert len(rows) == 15 and not rows["sigma of depth x 2"].has_same_errors
-    base, hard = (weigh(path, rows[name], 20_000, 0) for name in ("the file as it is", "hardening_Pa_per_m = 0.0"))
-    assert base["unknowns"].keys() - hard["unknowns"].keys() == {"hardening"}
+    rows = {row.name: row for row in list_rows(TD2)}
+    assert len(rows) == 18 and not rows["sigma of depth x 2"].has_same_errors
+    constant = Row("constant", {"unknowns.hardening_Pa_per_m": 0.0, "unknowns.drag_kg_per_m3": 0.0})
+    base, hard = (weigh(TD2, row, 40_000, 0) for row in (rows["the file as it is"], constant))
+    assert base["unknowns"].keys() - hard["unknowns"].keys() == {"hardening", "drag"}
     assert hard["unknowns"]["strength"][0] > 10 * base["unknowns"]["strength"][0]
     # A constant pressure on the area: m v / (duration area), with its usual factor of 2 about 8 Pa.
     assert hard["unknowns"]["strength"][1] == pytest.approx(8.0, rel=0.2)
