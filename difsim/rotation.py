@@ -22,6 +22,17 @@ class Rotation(eqx.Module):
     `R @ v` has the outer components of a vector [3] with body components v, and `R @ S` is S and then R. It is one
     rotation: use `jax.vmap` for many. Its quaternion is taken to be of unit length. An integrator lets that drift
     within its tolerance, and `normalise` alone removes the drift.
+
+    **Example:**
+
+    ```python
+    import jax.numpy as jnp
+
+    from difsim.rotation import Rotation
+
+    turn = Rotation.from_rotation_vector(jnp.array([0.0, 0.0, 0.1]))  # 0.1 rad about z
+    print(turn @ jnp.array([1.0, 0.0, 0.0]), turn.inverse @ turn)
+    ```
     """
 
     quaternion: Quat = variable("", "unit quaternion q = (w, u), scalar first")

@@ -103,6 +103,20 @@ def branch_and_bound(
     **Raises:** ValueError for an order that is not a permutation of the Discrete parameters, a tolerance below 0, a
     chance that is no probability, the posterior of another problem, and a limit or a solution that is none.
     **Source:** Lawler and Wood (1966); Wu et al. (2019), App. B; Boender and Rinnooy Kan (1987) for the searches.
+
+    **Example:**
+
+    ```python
+    import jax
+
+    from inversion import Bounded, Discrete, Observation, Observations, Problem, branch_and_bound
+
+    data = Observations({"fall": Observation(4.9, 0.1, "m")})
+    unknowns = {"g": Bounded(9.0, 11.0, "m/s2"), "time": Discrete((1.0, 1.5, 2.0), "s")}
+    problem = Problem(unknowns, lambda p: ({"fall": 0.5 * p["g"] * p["time"] ** 2}, True), data)
+    tree = branch_and_bound(problem, key=jax.random.PRNGKey(0))
+    print(tree.incumbent.assignment, tree.verdict)
+    ```
     """
     _check("branch_and_bound", problem, solve, key, checkpoint)
     known = no_limit if limit is None else check_bound("branch_and_bound: limit", limit)

@@ -54,6 +54,20 @@ def identify(problem: Problem, fit: Fit, threshold: float = 1e-6) -> Identifiabi
     `Identifiability` (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:** Identifiability.
     **Raises:** ValueError when the fit belongs to other free parameters, or failed, and for a threshold that is no
     share.
+
+    **Example:**
+
+    ```python
+    import jax
+
+    from inversion import Bounded, Observation, Observations, Problem, fit, identify
+
+    data = Observations({"fall": Observation(4.9, 0.1, "m")})
+    unknowns = {"g": Bounded(1.0, 20.0, "m/s2"), "time": Bounded(0.5, 2.0, "s")}
+    problem = Problem(unknowns, lambda p: ({"fall": 0.5 * p["g"] * p["time"] ** 2}, True), data)
+    found = fit(problem, key=jax.random.key(0), starts=8, keep=2)
+    print(identify(problem, found).verdicts)
+    ```
     """
     threshold = float(host_numbers("identify: threshold", threshold, ""))
     if not 0 <= threshold < 1:

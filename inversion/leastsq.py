@@ -188,6 +188,19 @@ def fit(
     `fit.ok`: a minimum that does not explain the data raises no error.
     **Raises:** ValueError for undecided Discrete parameters, nothing free, or keep out of range; RuntimeError when
     no start gave a valid simulation.
+
+    **Example:**
+
+    ```python
+    import jax
+
+    from inversion import Bounded, Observation, Observations, Problem, fit
+
+    data = Observations({"fall": Observation(4.9, 0.1, "m")})
+    problem = Problem({"g": Bounded(1.0, 20.0, "m/s2")}, lambda p: ({"fall": 0.5 * p["g"]}, True), data)
+    found = fit(problem, key=jax.random.key(0), starts=8, keep=2)
+    print(found.values["g"], found.sigma["g"])
+    ```
     """
     random_key("fit: key", key)
     starts, keep = integer("fit: starts", starts, 0), integer("fit: keep", keep, 0)

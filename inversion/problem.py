@@ -80,6 +80,16 @@ class Problem(AbstractCoordinates, AbstractProblem):
     or a Boolean, which gives no reason of a failure; `data`: Observations.
     **Raises:** ValueError when no parameter is unknown, and when the data need one that is missing. What `predict`
     returns is checked where it is first called.
+
+    **Example:**
+
+    ```python
+    from inversion import Bounded, Observation, Observations, Problem
+
+    data = Observations({"fall": Observation(4.9, 0.1, "m")})
+    problem = Problem({"g": Bounded(1.0, 20.0, "m/s2")}, lambda p: ({"fall": 0.5 * p["g"]}, True), data)
+    print(problem.evaluate(problem.to_prior_scale({"g": 9.8})).misfit)
+    ```
     """
 
     parameters: dict[str, Any]

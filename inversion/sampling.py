@@ -59,6 +59,19 @@ def sample(
     **Returns:** Posterior; `print` it, and check `posterior.ok`.
     **Raises:** ValueError when every unknown is held, the size is below 2, or there is nothing to bound; RuntimeError
     when fewer than two of the first draws of the prior could be simulated.
+
+    **Example:**
+
+    ```python
+    import jax
+
+    from inversion import Bounded, Observation, Observations, Problem, sample
+
+    data = Observations({"fall": Observation(4.9, 0.1, "m")})
+    problem = Problem({"g": Bounded(1.0, 20.0, "m/s2")}, lambda p: ({"fall": 0.5 * p["g"]}, True), data)
+    posterior = sample(problem, key=jax.random.PRNGKey(0), batch_size=100)
+    print(posterior.interval("g"), posterior.log_evidence)
+    ```
     """
     random_key("sample: key", key)
     if bound is not None:

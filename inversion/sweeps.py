@@ -105,6 +105,17 @@ def sweep(
     failed and why.
     **Raises:** ValueError for cases of unequal length, chunk < 1, an output with the name of an input or of a
     dimension, or a checkpoint with other outputs than `function` has.
+
+    **Example:**
+
+    ```python
+    import numpy as np
+
+    from inversion import sweep
+
+    table = sweep(lambda case: {"range": case["speed"] ** 2 / 1e-4}, {"speed": np.linspace(0.01, 0.1, 10)})
+    print(table["range"].values)
+    ```
     """
     xr = require("inversion", "xarray")
     case = _Case(function)

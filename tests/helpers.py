@@ -12,9 +12,10 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 
-def python_blocks(page: Path) -> list[str]:
-    """The blocks of Python of a page."""
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+def python_blocks(page: Path | str) -> list[str]:
+    """The blocks of Python of a page, or of a text."""
+    text = page.read_text(encoding="utf-8") if isinstance(page, Path) else page
+    return re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
 
 
 def flatten_arguments(function: Callable, arguments):

@@ -50,6 +50,17 @@ class NormalForce(AbstractNormalForce):
     """An elastic force, a damper and a regularisation: the one normal force of surfaces, stones and grains.
 
     The `regularisation` is `NoSmoothing()`, `Smoothing(width)` or the width in m.
+
+    **Example:**
+
+    ```python
+    import jax.numpy as jnp
+
+    from difsim.contact import Hooke, NormalForce
+
+    law = NormalForce.from_restitution(0.4, Hooke(2000.0), 1e-4, mass=12.0)  # smoothed over 0.1 mm
+    print(law.restitution(mass=12.0), law.force(jnp.asarray(1e-3), jnp.asarray(0.0)))
+    ```
     """
 
     elastic: AbstractElastic = part("elastic force: `Hooke(k)`, `PowerLaw(k, p)` or `Hertz(E, R)`")

@@ -1,5 +1,6 @@
 """Arguments of the constructors of Modules, written into their docstrings from the declarations of their fields."""
 
+import inspect
 from typing import Any
 
 import equinox as eqx
@@ -39,5 +40,5 @@ def complete_docstrings(package: str, kind: type = eqx.Module) -> None:
     """
     for below in kind.__subclasses__():
         if below.__module__.split(".")[0] == package and below.__doc__:
-            below.__doc__ = add_arguments(below.__doc__, below)
+            below.__doc__ = add_arguments(inspect.cleandoc(below.__doc__), below)
         complete_docstrings(package, below)

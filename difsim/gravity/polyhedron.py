@@ -54,6 +54,18 @@ class Polyhedron(AbstractField):
     **Arguments:** `mesh`, m; `density` ρ, kg/m³.
     **Source:** Werner and Scheeres, Celest. Mech. Dyn. Astron. 65 (1997) 313-344; ω by Van Oosterom and Strackee,
     IEEE Trans. Biomed. Eng. 30 (1983) 125-126.
+
+    **Example:**
+
+    ```python
+    import numpy as np
+
+    from difsim.gravity import Polyhedron
+    from difsim.mesh import box
+
+    asteroid = Polyhedron(box((800.0, 500.0, 400.0)), 1300.0)
+    print(asteroid.acceleration(np.array([0.0, 0.0, 300.0])))
+    ```
     """
 
     tag = "polyhedron"

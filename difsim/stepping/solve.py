@@ -71,6 +71,16 @@ def simulate(
     **Raises:** `ValueError` for a combination that is not in the table, times that do not increase, a state of another
     model, an attitude that is no unit quaternion, and particles inside `jit` without a neighbour list; `RuntimeError`
     as above.
+
+    **Example:**
+
+    ```python
+    from difsim import dynamics, gravity, shape, simulate
+
+    model = dynamics.Bouncer(gravity.Uniform((0, 0, -1e-4)), shape.Plane((0, 0, 0), (0, 0, 1)), 0.7)
+    run = simulate(model, dynamics.PointState((0, 0, 1)), [0.0, 100.0, 200.0])
+    print(run.status, run.states.position[:, 2])
+    ```
     """
     choice = choose(model, solver, derivative, until, integrals)
     require_state("simulate", model, state)

@@ -1,10 +1,14 @@
-"""The blocks of docs/examples.md run as they stand."""
+"""The blocks of docs/examples.md and of docstrings run as they stand."""
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+import difsim
+import inversion
+from difsim import contact, gravity, rotation
 from tests.helpers import python_blocks
 
 PAGE = Path(__file__).parents[2] / "docs" / "examples.md"
@@ -18,6 +22,19 @@ SAID = (
     r"OK: -0\.0233 m/s .* friction 0\.0299 m",
 )
 
+WITH_EXAMPLE = (
+    difsim.simulate,
+    rotation.Rotation,
+    contact.NormalForce,
+    gravity.Polyhedron,
+    inversion.Problem,
+    inversion.fit,
+    inversion.sample,
+    inversion.identify,
+    inversion.branch_and_bound,
+    inversion.sweep,
+)
+
 
 @pytest.mark.parametrize(
     ("block", "said"), list(zip(BLOCKS, SAID, strict=True)), ids=["box", "stones", "sand", "plate", "grains"]
@@ -25,3 +42,11 @@ SAID = (
 def test_an_example_runs(block, said, capsys):
     exec(compile(block, str(PAGE), "exec"), {})
     assert re.search(said, capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLE, ids=lambda name: name.__name__)
+def test_the_example_of_a_docstring_runs(name, capsys):
+    (block,) = python_blocks(inspect.getdoc(name))
+    exec(block, {})
+    said = capsys.readouterr().out
+    assert said and "nan" not in said
