@@ -30,7 +30,7 @@ class Rotation(eqx.Module):
 
     from difsim.rotation import Rotation
 
-    turn = Rotation.from_rotation_vector(jnp.array([0.0, 0.0, 0.1]))  # 0.1 rad about z
+    turn = Rotation.from_rotation_vector(jnp.array([0.0, 0.0, 0.1]))  # rad
     print(turn @ jnp.array([1.0, 0.0, 0.0]), turn.inverse @ turn)
     ```
     """

@@ -106,7 +106,7 @@ def compare(paths: Iterable[Path], seed: int, out: Path, is_quick: bool) -> Foun
         raise ValueError(f"--pair needs two files of different names: {', '.join(cases)}")
     names, particles = list_common(cases), QUICK if is_quick else PARTICLES
     key, found = jax.random.PRNGKey(seed), {}
-    for common in sorted({(), *combinations(names, len(names) - 1), tuple(names)}, key=len):
+    for common in sorted(dict.fromkeys([(), *combinations(names, len(names) - 1), tuple(names)]), key=len):
         problem = pose_both(cases, common)
         kept = Checkpoint(out / "checkpoint", (problem.parameters, problem.data, common, seed, particles))
         found[", ".join(common) or NONE] = sample(

@@ -58,7 +58,7 @@ def dataset(case: Case, best: Fit, seen: Mapping[str, Float[np.ndarray, "draws k
             "residual": ("clock", (value - np.asarray(course["reading"])) / noise, {"units": "1"}),
             "clock": ("clock", np.asarray(case.series.times), {"units": "s"}),
         }
-    for name in {"depth", "duration"} & set(case.data.names):
+    for name in [k for k in ("depth", "duration") if k in case.data.names]:
         known = case.data[name]
         ends = np.asarray(known.value) + np.array([-1, 1]) * np.asarray(known.sigma)
         data[f"measured_{name}"] = (
