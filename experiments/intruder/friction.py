@@ -40,8 +40,8 @@ class Depths(eqx.Module):
     grains: Grains
     state: GrainsState
     near: NeighbourList
-    surface: Array
-    lasts: Array
+    surface: Array  # m, the mean height of the bed
+    lasts: Array  # s, the time of a throw
 
     @classmethod
     def above(cls, bed: Bed, lasts: float) -> "Depths":
@@ -71,7 +71,7 @@ class Depths(eqx.Module):
 
 
 def recipe() -> BedSpecification:
-    """Of the bed, 2300 grains of glass."""
+    """The specification of the bed, 2294 grains of glass."""
     law = HertzMindlin(BASE["modulus"], POISSON, BASE["restitution"], BASE["friction"])
     return BedSpecification(law, GaussianSizes(GRAIN, 0.1 * GRAIN), DENSITY, BoxContainer((WIDTH, WIDTH)), DEEP)
 
