@@ -78,12 +78,10 @@ def split_pressure(plunge: Plunge, motion: Motion) -> Float[Array, "3"]:
 def list_common(cases: Mapping[str, Case]) -> list[str]:
     """The unknowns of the ground. **Raises:** `ValueError` where the two files say other things of the ground."""
     first, second = cases.values()
-    names = list(quantities(GROUNDS[first.law]))
-    if first.law != second.law or any(
-        first.parameters[k] != second.parameters[k] for k in names if k != "gravity"
-    ):
+    names = [k for k in quantities(GROUNDS[first.law]) if k != "gravity"]
+    if first.law != second.law or any(first.parameters[k] != second.parameters[k] for k in names):
         raise ValueError(f"{' and '.join(cases)} need the same ground and the same laws of its numbers: one soil")
-    return [k for k in names if k != "gravity" and not isinstance(first.parameters[k], Fixed)]
+    return [k for k in names if not isinstance(first.parameters[k], Fixed)]
 
 
 def pose_both(cases: Mapping[str, Case], common: Collection[str]) -> Problem:
