@@ -84,8 +84,8 @@ def branch_and_bound(
     Nodes are solved in the order of their parent's bound, deeper ones first for equal bounds. A relaxed minimum is
     a lower bound of all leaves below it: min over the hull <= min over the values. It depends on the searches: a
     local minimum is no bound. So when no bound allows a better leaf, the nodes on which that rests are searched again
-    from random points: the leaves that were solved, and the nodes whose bounds dropped the others. The next search is
-    where it most probably ends below the best leaf (`chance_of_lower`), until no node has a larger `chance`.
+    from random points and draws: the leaves that were solved, and the nodes whose bounds dropped the others. The next
+    is where it most probably ends below the best leaf (`chance_of_lower`), until no node has a larger `chance`.
     Every bound says how probable it is that any lower minimum was missed. A node below which a lower misfit is found
     bounds nothing from then on: its children, solved or not, are judged by the next node above.
     A blend of choices that have names in place of numbers is no relaxation of them: its bound is heuristic. So check
@@ -148,7 +148,9 @@ def branch_and_bound(
                     name = order[len(node.assignment)]
                     growth.branch(name, problem.parameters[name].nearest_first(node.values[name]))
             elif (number := growth.choose_again(chance)) is not None:
-                node = _search_again(growth, number, solve_node)
+                again = growth.nodes[number]
+                draws = drawn.choose_randomly(again.assignment, DRAWN, jax.random.fold_in(key, again.rounds))
+                node = _search_again(growth, number, solve_node, draws)
             else:
                 break
             solved.add(node.values, node.misfit)
@@ -188,10 +190,12 @@ def enumerate_leaves(
     return growth.conclude().nodes
 
 
-def _search_again(growth: Growth, number: int, solve_node: Callable[..., Node]) -> Node:
-    """Search a node once more, from random points alone, as the chances of further minima take it."""
+def _search_again(
+    growth: Growth, number: int, solve_node: Callable[..., Node], draws: Sequence[Mapping[str, Any]] = ()
+) -> Node:
+    """Search a node once more, from random points and `draws` alone, as the chances of further minima take it."""
     node = growth.nodes[number]
-    return growth.improve(number, solve_node(node.assignment, rounds=node.rounds))
+    return growth.improve(number, solve_node(node.assignment, draws, rounds=node.rounds))
 
 
 def _check_chance(name: str, chance: Any) -> None:

@@ -1,6 +1,6 @@
 """The unit cube of a prior: uniform points are draws of the prior, and the simulations of points on all cores."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property, partial
 from typing import Any
@@ -17,7 +17,7 @@ from .executors import Sent
 from .outcome import Calls
 from .parameters import Discrete
 from .problem import Evaluation, Problem
-from .programs import Programs, map_in_threads
+from .programs import Programs
 from .sweeps import WIDE_CHUNK, compute_parts
 
 SENT = 16  # simulations that an executor is given at once
@@ -43,7 +43,7 @@ class Cube:
         self.programs = Programs(self.relax)
         self.active = np.flatnonzero(np.asarray(self.relax.free_mask))
         self.calls = Calls()
-        self.checkpoint = np.ones(tuple(self.choices.values()), bool)
+        self.kept = np.ones(tuple(self.choices.values()), bool)
         if not self.active.size:
             raise ValueError("sample: every unknown is held: nothing to draw")
 
@@ -80,7 +80,7 @@ class Cube:
         **Returns:** uniform points of these leaves [rows, k].
         """
         u = u.copy()
-        values = np.unravel_index(leaves, self.checkpoint.shape)
+        values = np.unravel_index(leaves, self.kept.shape)
         for (k, count), value in zip(self.choices.items(), values, strict=True):
             u[:, k] = (value + u[:, k]) / count
         return u
@@ -90,13 +90,13 @@ class Cube:
 
         **Arguments:** `u`, draws of the prior; `rng`. **Returns:** draws [rows, k].
         """
-        if self.checkpoint.all():
+        if self.kept.all():
             return u
-        moved = self.move_to_leaves(u, rng.choice(np.flatnonzero(self.checkpoint), size=len(u)))
+        moved = self.move_to_leaves(u, rng.choice(np.flatnonzero(self.kept), size=len(u)))
         return np.where(self._is_kept(u)[:, None], u, moved)
 
     def _is_kept(self, u: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(self.checkpoint[tuple(self.choice_indices(u).values())], len(u))
+        return np.broadcast_to(self.kept[tuple(self.choice_indices(u).values())], len(u))
 
     def at(self, values: Mapping[str, Any]) -> Float[np.ndarray, " k"]:
         """The point of physical values; a discrete one is in the middle of the share of the nearest value.
@@ -141,17 +141,17 @@ class Cube:
         """The simulations of rows: one by one in threads, or side by side where that is sooner or wanted."""
         if self.executor is not None:
             parts = {str(i): partial(self.simulate_rows, x[i : i + SENT]) for i in range(0, len(x), SENT)}
-            found = _join(np.concatenate, compute_parts(parts, executor=self.executor).values())
+            found = _join(compute_parts(parts, executor=self.executor).values())
             self.programs.statuses += found.status.tolist()
             return found
         size, on_gpu = self.batch_size, accelerators() and has_many_rows(len(x))
         if size is None and not on_gpu:
-            return _join(np.stack, map_in_threads(partial(_simulate_row, self.programs), x))
+            return self.programs.simulate_rows(x)
         size = size or min(2 ** (len(x) - 1).bit_length(), WIDE_CHUNK)  # few sizes, each of which is compiled
         # Repeat the last row to fill up the last batch: one shape, one compilation.
         rows = (x[np.minimum(np.arange(i, i + size), len(x) - 1)] for i in range(0, len(x), size))
         each = [_batch(self.relax, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
-        found = jax.tree.map(lambda leaf: leaf[: len(x)], _join(np.concatenate, each))
+        found = jax.tree.map(lambda leaf: leaf[: len(x)], _join(each))
         self.programs.statuses += found.status.tolist()
         return found
 
@@ -177,16 +177,11 @@ class Cube:
 
 def _simulate_rows(problem: Problem, x: np.ndarray) -> Evaluation:
     """The simulations of a few rows, in the process of an executor."""
-    programs = Programs(problem)
-    return _join(np.stack, [_simulate_row(programs, row) for row in x])
+    return Programs(problem).simulate_rows(x)
 
 
-def _simulate_row(programs: Programs, row: np.ndarray) -> Evaluation:
-    return jax.tree.map(np.asarray, programs.simulate(jnp.asarray(row)))
-
-
-def _join(how: Callable, each: Iterable[Evaluation]) -> Evaluation:
-    return jax.tree.map(lambda *leaves: how(leaves), *each)
+def _join(each: Iterable[Evaluation]) -> Evaluation:
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *each)
 
 
 @eqx.filter_jit

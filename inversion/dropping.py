@@ -46,7 +46,7 @@ def describe_dropped(cube: Cube, ceiling: np.ndarray, log_evidence: float) -> st
     """The number of dropped leaves, and the weight that they may have together, in words."""
     from scipy.special import logsumexp
 
-    lost = ~cube.checkpoint
+    lost = ~cube.kept
     if not lost.any():
         return "no leaf dropped by its bound"
     weight = float(np.exp(logsumexp(ceiling[lost]) - np.log(lost.size) - log_evidence))

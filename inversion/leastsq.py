@@ -25,8 +25,9 @@ from .effects import warn_of_zero_columns
 from .marquardt import Search, Stops
 from .outcome import Calls
 from .problem import Problem
-from .programs import Programs, map_in_threads
+from .programs import Programs
 from .progress import Bar, Progress
+from .threads import map_in_threads
 
 RARE = 1e-3  # smallest p-value of a misfit that counts as chance
 
@@ -221,11 +222,6 @@ def fit(
     given = [problem.scale_given("fit: a candidate", values) for values in candidates[: starts // 2]]
     doubts, checks = {}, []
 
-    def simulate(row: Float[np.ndarray, " n"]) -> Array:
-        misfit = programs.simulate(row).misfit
-        bar.advance()
-        return misfit
-
     def search_from(i: int) -> Search:
         def begins(search: Search) -> None:
             if i == 0:
@@ -247,7 +243,7 @@ def fit(
         )
         if points is not None:
             s, rows = map(np.asarray, points)
-            misfit = np.asarray(map_in_threads(simulate, rows))
+            misfit = programs.simulate_rows(rows, bar).misfit
             calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
             x += [rows[i] for i in _choose_apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
         x = x or [jnp.full(n, jnp.nan)]  # every start failed

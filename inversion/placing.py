@@ -69,24 +69,28 @@ def place(
     )
 
 
-def place_best(cube: Cube, particles: Particles, prior: float, probes: Particles) -> Kernels:
+def place_best(
+    cube: Cube, particles: Particles, prior: float, probes: Particles, last: int | None = None
+) -> tuple[Kernels, int]:
     """The kernels with the window that promises draws of the largest effective share, without a simulation.
 
     A part of them is at the particles weighted for the square root of the likelihood. It is wider than the posterior
     along a curve as well as across, and finds what the particles lack.
 
     **Arguments:** `cube`; `particles` to place kernels at; `prior`: its share; `probes`: other draws of the
-    posterior, on which the windows are judged. **Returns:** Kernels.
+    posterior, on which the windows are judged; `last`: the number of the window that was best for fewer draws, which
+    is compared with its neighbors alone. **Returns:** Kernels, and the number of their window.
     """
     from scipy.special import logsumexp
 
     def evaluate(power: float, window: float) -> Kernels:
         return place(cube, particles.u, particles.weights(power), window, prior)
 
-    choices = [evaluate(1.0, window) for window in WINDOWS]
+    tried = range(WINDOWS.size) if last is None else range(max(0, last - 1), min(last + 2, WINDOWS.size))
+    choices = [evaluate(1.0, WINDOWS[i]) for i in tried]
     probes = probes.fewer(PROBES)
     log_posterior = probes.log_weight + probes.log_likelihood
     # 1 / share = E[likelihood / density] over the posterior, relative to the evidence.
     costs = [np.asarray(logsumexp(log_posterior - kernels.log_density(probes.u))) for kernels in choices]
     best = int(np.argmin(costs))
-    return choices[best].mix(evaluate(POWER, WINDOWS[best]), BROAD)
+    return choices[best].mix(evaluate(POWER, WINDOWS[tried[best]]), BROAD), tried[best]

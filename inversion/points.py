@@ -1,6 +1,6 @@
 """Points whose misfits are known, draws of a posterior or solutions of nodes: a search starts from the best of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -58,19 +58,43 @@ class Points:
         **Arguments:** `assignment`, the values of its decided unknowns; `count`, the most points.
         **Returns:** values by name, the decided ones moved to those of the node.
         """
-        decided = [self.problem.slices[name].start for name in assignment]
-        node = np.array(self.problem.held)[None]
-        node[:, decided] = list(assignment.values())
-        distance = np.abs(
-            self.s[:, decided] - np.asarray(_scale(self.problem, jnp.asarray(node)))[:, decided]
-        ).sum(axis=1)
+        distance = self._distance(assignment)
         order = np.lexsort((self.misfit, distance.round(6)))
-        s = np.delete(self.s, decided, axis=1)[order]
+        s = np.delete(self.s, self._columns(assignment), axis=1)[order]
         away, chosen = np.full(order.size, np.inf), []  # how far each is from those that are chosen
         while len(chosen) < count and (away >= APART).any():
             i = int(np.argmax(away >= APART))
-            chosen.append(self.problem.split(self.p[order[i]]))
+            chosen.append(order[i])
             away = np.minimum(away, np.abs(s - s[i]).max(axis=1, initial=0.0))
+        return self._move(chosen, assignment)
+
+    def choose_randomly(self, assignment: Mapping[str, float], count: int, key: Array) -> list[dict[str, Any]]:
+        """Points of a node, or where it has none of those nearest to it, each as probable as any other.
+
+        **Arguments:** as of `choose_near`; `key`. **Returns:** as `choose_near`.
+        """
+        if not self.misfit.size:
+            return []
+        distance = self._distance(assignment).round(6)
+        nearest = np.flatnonzero(distance == distance.min())
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+        return self._move(rng.permutation(nearest)[:count], assignment)
+
+    def _columns(self, assignment: Mapping[str, float]) -> list[int]:
+        return [self.problem.slices[name].start for name in assignment]
+
+    def _distance(self, assignment: Mapping[str, float]) -> Float[np.ndarray, " rows"]:
+        """The distances of the points from a node."""
+        decided = self._columns(assignment)
+        node = np.array(self.problem.held)[None]
+        node[:, decided] = list(assignment.values())
+        return np.abs(self.s[:, decided] - np.asarray(_scale(self.problem, jnp.asarray(node)))[:, decided]).sum(
+            axis=1
+        )
+
+    def _move(self, rows: Iterable[np.integer], assignment: Mapping[str, float]) -> list[dict[str, Any]]:
+        """Points by name, their decided values moved to those of a node."""
+        chosen = (self.problem.split(self.p[i]) for i in rows)
         return [{name: to_plain(value) for name, value in point.items()} | dict(assignment) for point in chosen]
 
 

@@ -3,17 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from difsim.session import compile_sooner
 from difsim.wide import accelerators, has_many_rows
 
 from .batches import MapRows
-from .programs import map_in_threads
 from .progress import Bar, Progress
+from .threads import RowProgram
 
 
 def predictions(
@@ -28,15 +26,5 @@ def predictions(
     count = len(next(iter(rows.values())))
     if accelerators() and has_many_rows(count):
         return MapRows(function)({k: jnp.asarray(v, dtype) for k, v in rows.items()})
-    program = compile_sooner(function)
-    cases = [{k: jnp.asarray(v[i], dtype) for k, v in rows.items()} for i in range(count)]
-    first = jax.tree.map(np.asarray, program(cases[0]))  # compiled once, before threads ask for it
-    with Bar("predictions", count - 1, progress) as bar:
-
-        def one(case):
-            found = jax.tree.map(np.asarray, program(case))
-            bar.advance()
-            return found
-
-        found = [first, *map_in_threads(one, cases[1:])] if count > 1 else [first]
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *found)
+    with Bar("predictions", count, progress) as bar:
+        return RowProgram(function).map(rows={k: np.asarray(v, dtype) for k, v in rows.items()}, bar=bar)

@@ -4,8 +4,7 @@ A compiled program leaves Python's lock while it runs: threads keep all cores of
 that is next, and no search waits for a slower one.
 """
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from difsim.session import compile_sooner, count_cores
+from difsim.session import compile_sooner
 from difsim.status import Status
 
 from .marquardt import (
@@ -30,10 +29,12 @@ from .marquardt import (
     start_search,
 )
 from .problem import Evaluation, Problem
+from .progress import Bar
+from .threads import RowProgram, map_in_threads
 
 Point = Float[Array | np.ndarray, " n"]
 
-_simulate = compile_sooner(evaluate)
+_simulate = RowProgram(evaluate)
 _try = compile_sooner(evaluate_and_linearise)
 _start = eqx.filter_jit(start_search)
 _propose = eqx.filter_jit(propose)
@@ -71,7 +72,7 @@ class Programs:
         self.is_light = x.size <= FEW and _is_light(self.problem, both)
         jobs = [both.compile, lambda: self._rehearse(x, stops), *further]
         if not self.is_light:
-            jobs.append(lambda: _simulate.lower(self.problem, x).compile())
+            jobs.append(lambda: _simulate.compile(self.problem, row=x))
         return map_in_threads(lambda job: job(), jobs)[2 : 2 + len(further)]
 
     def _rehearse(self, x: Any, stops: Stops) -> None:
@@ -81,7 +82,17 @@ class Programs:
         _judge(search, _propose(search, self.problem.free_mask), failed, search.slopes, stops)
 
     def simulate(self, x: Point) -> Evaluation:
-        return self._count(_try(self.problem, x)[0] if self.is_light else _simulate(self.problem, x))
+        return self._count(_try(self.problem, x)[0] if self.is_light else _simulate(self.problem, row=x))
+
+    def simulate_rows(self, x: Float[Array | np.ndarray, "rows n"], bar: Bar | None = None) -> Evaluation:
+        """Many simulations, in as many threads as there are cores.
+
+        **Arguments:** `x`; `bar`, which counts them. **Returns:** their evaluations, arrays with a leading axis [rows].
+        """
+        if self.is_light:
+            found = map_in_threads(self.simulate, x)
+            return jax.tree.map(lambda *leaves: np.stack(leaves), *found)
+        return self._count(_simulate.map(self.problem, rows=x, bar=bar))
 
     def linearise(self, x: Point) -> Slopes:
         return _try(self.problem, x)[1]
@@ -91,7 +102,7 @@ class Programs:
         return self._count(found), slopes
 
     def _count(self, found: Evaluation) -> Evaluation:
-        self.statuses.append(int(found.status))
+        self.statuses += np.ravel(found.status).tolist()
         return found
 
     def search(self, x: Point, stops: Stops, begins: Callable[[Search], None] | None = None) -> Search:
@@ -129,22 +140,3 @@ def _is_light(problem: Problem, lowered: Any) -> bool:
 def _operations(lowered: Any) -> float:
     """The floating-point operations of one pass through a program; infinite where XLA does not count them."""
     return (lowered.lowered.cost_analysis() or {}).get("flops", float("inf"))
-
-
-def map_in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]:
-    """The results of a function for all rows, in their order, from as many threads as there are cores.
-
-    **Arguments:** `function` of one row, which calls compiled programs; `rows`. **Returns:** list of results.
-    """
-    rows = list(rows)
-    if len(rows) == 1:
-        return [function(rows[0])]
-    # A precision that was chosen by a context holds in the thread of that context alone.
-    chosen = jax.config.values["jax_enable_x64"]
-
-    def one(row):
-        with jax.enable_x64(chosen):
-            return function(row)
-
-    with ThreadPoolExecutor(count_cores()) as pool:
-        return list(pool.map(one, rows))

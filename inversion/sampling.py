@@ -89,7 +89,7 @@ def sample(
     if bound is not None:
         key, pilot = jax.random.split(key)
         weighed = load_or_compute(checkpoint, "leaves", partial(weigh_leaves, cube, bound, pilot))
-        cube.checkpoint = weighed["kept"]
+        cube.kept = weighed["kept"]
     every = list(range(cube.active.size))
     find = partial(find_without_effect, cube.log_likelihood, len(every), every, at)
     idle = load_or_compute(checkpoint, "without-effect", lambda: {"at": np.array(find(), int)})

@@ -14,16 +14,17 @@ from .kernels import Kernels, Mixture
 from .particles import Particles
 from .peaks import Heights, climb, find_interior, measure, peak
 from .placing import place_best
-from .programs import map_in_threads
 from .progress import Bar
 from .sweeps import Piece, load_or_compute
 from .tails import K_HAT, evidence_of, pareto_smoothed, share_of
+from .threads import map_in_threads
 from .weighted import WeightedDraws
 
 # Kernels are settled when the effective share of their draws is good, new ones do not multiply it by so much, and
 # evidences agree within so many standard errors, twice. Draws may end without that after so many generations,
 # and after twice as many with weights that cannot be trusted.
 GOOD, GROWTH, AGREES, GENERATIONS = 0.4, 1.1, 2.0, 12
+MORE = 1.25  # so many times the draws are worth to place kernels again, which takes as long as some hundred simulations
 # A point whose posterior density is so many times the one that is drawn from is on a peak, which counts with this part
 # of the evidence or more; the most peaks, and the least share of the draws from one and the most from all.
 UNCOVERED, LIGHT, PEAKS, LEAST, MOST = 30.0, 1e-3, 8, 0.05, 0.8
@@ -60,6 +61,7 @@ class Search:
         k = particles.u.shape[-1]
         self.log_evidence, self.halves = log_evidence, (WeightedDraws(k), WeightedDraws(k))
         self.number, self.share, self.is_settled = 0, 0.0, False
+        self.windows: list[int | None] = [None, None]
         self.first, self.worth = [Particles(*(x[i::2] for x in particles)) for i in range(2)], 0.5 * worth
         self._place(self.first)
 
@@ -93,7 +95,7 @@ class Search:
                 is_last = not self._add_highest() and self.number >= 2 * GENERATIONS
             if is_last or self.cube.calls.forward >= self.limit:
                 return
-            if not self.is_settled and self.number >= GROWTH * self.placed:  # of many generations not after each
+            if not self.is_settled and self.number >= MORE * self.placed:
                 # With the particles, as long as these are worth more: few draws have no covariance.
                 pairs = zip(self.first, self.halves, strict=True)
                 self._place([first.join(self._particles_of(half), self.worth) for first, half in pairs])
@@ -174,10 +176,11 @@ class Search:
 
     def _place(self, draws: list[Particles]) -> None:
         """Place the kernels of each half at the draws of the other, with the window that is best for its own."""
-        pairs = zip(reversed(draws), draws, strict=True)
-        kernels = map_in_threads(lambda pair: place_best(self.cube, pair[0], self.prior, pair[1]), pairs)
-        for half, placed in zip(self.halves, kernels, strict=True):
+        given = zip(reversed(draws), draws, self.windows, strict=True)
+        found = map_in_threads(lambda of: place_best(self.cube, of[0], self.prior, *of[1:]), given)
+        for half, (placed, _) in zip(self.halves, found, strict=True):
             half.change(Mixture(placed, self.peaks, self._shares()))
+        self.windows = [window for _, window in found]
         self.placed = self.number
 
     def _add_highest(self) -> bool:

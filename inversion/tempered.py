@@ -155,7 +155,7 @@ class Tempered:
         """Draws of the prior of the kept leaves, at temperature 0."""
         if self.start is None:
             u = cube.confine(self._uniform(cube, key), np.random.default_rng(np.asarray(jax.random.key_data(key))))
-            values, kept = cube.log_likelihood(u), np.mean(cube.checkpoint)
+            values, kept = cube.log_likelihood(u), np.mean(cube.kept)
         else:  # of all leaves
             u, values, kept = self.start.u, self.start.log_likelihood(cube), 1.0
         if np.sum(np.isfinite(values)) < 2:

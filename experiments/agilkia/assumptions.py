@@ -26,10 +26,10 @@ from inversion.cube import Cube
 from inversion.draws import resample_draws
 from inversion.particles import Particles
 from inversion.posterior import Posterior
-from inversion.programs import map_in_threads
 from inversion.progress import Bar
 from inversion.reporting import build_posterior
 from inversion.search import Search
+from inversion.threads import map_in_threads
 
 PRIOR = 0.2  # share of draws from the prior, which reach where the first posterior has none
 TIMES = np.arange(0.0, 2.0, 0.005)  # s, of the peak force; as the report's

@@ -20,8 +20,8 @@ from experiments.agilkia.scenario import Experiment
 from experiments.agilkia.worlds import World
 from inversion import Problem
 from inversion.posterior import Posterior
-from inversion.programs import map_in_threads
 from inversion.progress import Bar
+from inversion.threads import map_in_threads
 
 OUTPUTS = ("second_contact_time", "second_contact_distance", "second_contact_position")
 

@@ -22,7 +22,7 @@ from difsim.wide import accelerators
 from experiments.benchmark import compile, dem, sph
 from experiments.benchmark.timing import row, to_float32
 from experiments.cliff.scene import ROWS, Cliff, soil
-from inversion.programs import map_in_threads
+from inversion.threads import map_in_threads
 
 MEMBERS = 1024  # of an ensemble, side by side
 FEW = 16  # of them, which a CPU computes too

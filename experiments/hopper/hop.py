@@ -22,7 +22,8 @@ from experiments.hopper import track_pictures
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
 from experiments.variables import describe
 from inversion import Bounded, Observation, Observations, Problem, Stops, fit
-from inversion.programs import Programs, map_in_threads
+from inversion.programs import Programs
+from inversion.threads import map_in_threads
 
 HERE = GRAVITY["67p"]  # m/s²
 FRICTION = 0.5

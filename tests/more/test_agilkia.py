@@ -17,7 +17,7 @@ from experiments.agilkia.scenario import experiment, problem, unknowns
 from experiments.agilkia.worlds import shape_of
 from inversion import Fixed, Observation, Observations, Problem
 from inversion.cube import Cube
-from inversion.programs import map_in_threads
+from inversion.threads import map_in_threads
 
 PHILAE = DATA / "philae.toml"
 

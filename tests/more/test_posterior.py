@@ -123,7 +123,7 @@ def test_leaves_with_hardly_any_weight_are_dropped():
     weighed = weigh_leaves(cube, bound, jax.random.PRNGKey(0))
     assert (weighed["ceiling"] >= log_evidence).all()
     assert weight[~weighed["kept"]].max() < 1e-4 and np.sum(~weighed["kept"]) > 200
-    cube.checkpoint, before = weighed["kept"], cube.calls.forward
+    cube.kept, before = weighed["kept"], cube.calls.forward
     u = np.random.default_rng(0).random((1000, 3))
     here = weighed["kept"][tuple((20 * u[:, 1:]).astype(int).T)]
     assert (np.isneginf(cube.log_likelihood(u)) == ~here).all() and cube.calls.forward - before == here.sum()
