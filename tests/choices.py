@@ -106,9 +106,9 @@ FAMILIES = {
 TOLERANCE = 1e-3
 
 
-def find_best_leaf(problem: Problem, seed: int) -> tuple[Tree, int]:
+def find_best_leaf(problem: Problem, seed: int, particles: int = 400) -> tuple[Tree, int]:
     """The tree that starts from draws of the posterior, and how many simulations these took."""
-    drawn = {"method": Tempered(400, 8), "effective_size": 50, "limit": 4000, "batch_size": 500}
+    drawn = {"method": Tempered(particles, 8), "effective_size": 50, "limit": 10 * particles, "batch_size": 500}
     key = jax.random.PRNGKey(seed)
     posterior = sample(problem, key=key, **drawn)
     return branch_and_bound(problem, key=key, posterior=posterior, tolerance=TOLERANCE), posterior.calls.forward

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool
 
-from difsim import Courant, allocate, simulate
+from difsim import allocate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
 from difsim.beds.specification import Bed
 from difsim.dem import Grains, HertzMindlin
@@ -17,7 +17,7 @@ from difsim.dem.state import GrainsState
 from difsim.stepping.marching import NeighbourList
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_friction
-from experiments.intruder.scene import BASE, DENSITY, POISSON, ball, falling_state, place_above
+from experiments.intruder.scene import BASE, DENSITY, POISSON, ball, falling_state, place_above, throw_ball
 from experiments.variables import describe
 from inversion import Bounded, Observation, Observations, fit, map_batched, response_problem
 
@@ -57,11 +57,7 @@ class Depths(eqx.Module):
         grains = eqx.tree_at(lambda g: g.law.friction, self.grains, values["friction"])
 
         def throw(row):
-            speed, place = row
-            start = place_above(self.state.position, grains.radius, place, BALL)
-            state = eqx.tree_at(lambda s: s.clumps, self.state, (falling_state(start, speed),))
-            solver = Courant(0.7, neighbours=self.near)
-            run = simulate(grains, state, jnp.stack([0.0 * self.lasts, self.lasts]), solver=solver, throw=False)
+            run = throw_ball(grains, self.state, self.near, *row, jnp.stack([0.0 * self.lasts, self.lasts]))
             (path,) = run.states.clumps
             return self.surface + BALL - path.position[-1, 2], run.ok
 

@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
 
 from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 
@@ -54,6 +55,24 @@ def draw_friction(result: xr.Dataset) -> Figure:
     left.set(xlabel="speed, m/s", ylabel="depth, mm", title="Depth of a ball of 25 mm in grains of 5 mm")
     left.legend(frameon=False)
     right.set(xlabel="five throws", ylabel="friction", title="Found from five depths, 95 %, and true (lines)")
+    return figure
+
+
+def draw_exponents(result: xr.Dataset) -> Figure:
+    """Depth and duration of slow impacts against speed, in three gravities."""
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    axes = figure.subplots(1, 2)
+    for gravity, colour in zip(np.unique(result["gravity"]), (BLUE, GREEN, ORANGE), strict=True):
+        of = result.isel(throw=np.flatnonzero(result["gravity"].values == gravity))
+        for axis, name in zip(axes, ("depth", "duration"), strict=True):
+            axis.loglog(of["speed"], 1e3 * of[name], ".", color=colour, label=f"{gravity:g} m/s²")
+    axes[0].set(xlabel="speed, m/s", ylabel="depth, mm", title="Depth of a ball of 25 mm in grains of 5 mm")
+    axes[1].set(xlabel="speed, m/s", ylabel="duration, ms", title="From the first touch to a tenth of the speed")
+    for axis in axes:
+        for direction in (axis.xaxis, axis.yaxis):
+            direction.set_minor_formatter(ScalarFormatter())
+            direction.set_major_formatter(ScalarFormatter())
+    axes[0].legend(frameon=False)
     return figure
 
 

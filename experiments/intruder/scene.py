@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from difsim import FixedSteps, Unrolled, allocate, simulate
+from difsim import Courant, FixedSteps, Unrolled, allocate, simulate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
 from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.stepping.marching import NeighbourList
+from difsim.stepping.solution import Solution
 
 BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
 DENSITY, POISSON = 2500.0, 0.25
@@ -22,6 +23,7 @@ DIAMETER, WIDTH = 0.01, 0.07  # of a grain, and of the bed, m
 RADIUS = 0.013  # of the ball, m
 SCATTER = 0.5 * DIAMETER  # of where it comes down, m: other grains are hit, and no wall within four of these
 GAP = 1e-3  # m, above the highest grain below the ball: it has not yet touched
+COURANT = 0.7
 DT = 2e-5  # s: a 59th of the contact of two grains at the speed of the impact
 
 
@@ -86,6 +88,19 @@ def scale_memory(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
         return [memory.stiffness for memory in (s.pairs.memory, *(at.memory for at in s.walls))]
 
     return eqx.tree_at(stiffnesses, state, [factor * k for k in stiffnesses(state)])
+
+
+def throw_ball(
+    grains: Grains, bed: GrainsState, near: NeighbourList, speed: Array, place: Array, times: Array
+) -> Solution:
+    """The motion of a ball that comes down above `place` m at a speed, m/s.
+
+    **Arguments:** `grains` with the ball; the state of their `bed`; `near`; `speed`; `place`; `times`, s.
+    **Returns:** the solution.
+    """
+    start = place_above(bed.position, grains.radius, place, grains.clumps[0].radius[0])
+    state = eqx.tree_at(lambda s: s.clumps, bed, (falling_state(start, speed),))
+    return simulate(grains, state, times, solver=Courant(COURANT, neighbours=near), throw=False)
 
 
 def ball(radius: float, density: float) -> Clump:

@@ -17,7 +17,8 @@ def test_a_tree_finds_the_best_leaf_for_every_seed(family):
     found, visited = [], 0
     for seed in range(SEEDS[family]):
         problem, least = choices.FAMILIES[family].draw(seed)
-        tree, _ = choices.find_best_leaf(problem, seed)
+        # With 400 particles the posterior of one of 50 problems is too bad for its tree, and says so.
+        tree, _ = choices.find_best_leaf(problem, seed, particles=1600)
         visited += tree.nodes_visited
         found.append(abs(tree.incumbent.misfit - least) <= 2 * choices.TOLERANCE)
     assert [seed for seed, is_found in enumerate(found) if not is_found] == []

@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 from experiments.intruder.derivatives import _valid_until
+from experiments.intruder.exponents import fit_powers
 from experiments.intruder.published import SEEN, formula
 from experiments.intruder.scene import BASE
 
@@ -47,3 +48,15 @@ def test_heights_of_the_codes_are_those_of_the_record():
         assert np.hypot(np.nanstd(means, ddof=1), np.sqrt(np.nanmean(of_beds**2))) == pytest.approx(
             deviation, abs=6e-5
         )
+
+
+def test_powers_and_their_errors_follow_from_throws():
+    rng = np.random.default_rng(0)
+    speed, gravity = (np.exp(x) for x in rng.uniform(-2.0, 0.0, (2, 2000)))
+    values = 0.3 * speed**0.8 * gravity**-0.25 * np.exp(rng.normal(0.0, 0.1, 2000))
+    values[:3] = np.nan  # balls that are still fast
+    powers, errors = fit_powers(speed, gravity, values)
+    assert np.all(np.abs(powers - [0.8, -0.25]) < 3.0 * errors)
+    np.testing.assert_allclose(errors, 0.1 / (np.sqrt(2000) * np.std(np.log([speed, gravity]), axis=1)), rtol=0.05)
+    with pytest.raises(ValueError, match="2 of 5 balls are slow"):
+        fit_powers(speed[:5], gravity[:5], values[:5])
