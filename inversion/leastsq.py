@@ -243,7 +243,7 @@ def fit(
         )
         if points is not None:
             s, rows = map(np.asarray, points)
-            misfit = programs.simulate_rows(rows, bar).misfit
+            misfit = np.asarray(programs.simulate_rows(rows, bar).misfit)
             calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
             x += [rows[i] for i in _choose_apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
         x = x or [jnp.full(n, jnp.nan)]  # every start failed
