@@ -148,9 +148,7 @@ def branch_and_bound(
                     name = order[len(node.assignment)]
                     growth.branch(name, problem.parameters[name].nearest_first(node.values[name]))
             elif (number := growth.choose_again(chance)) is not None:
-                again = growth.nodes[number]
-                draws = drawn.choose_randomly(again.assignment, DRAWN, jax.random.fold_in(key, again.rounds))
-                node = _search_again(growth, number, solve_node, draws)
+                node = _search_again(growth, number, solve_node, drawn, key)
             else:
                 break
             solved.add(node.values, node.misfit)
@@ -186,15 +184,14 @@ def enumerate_leaves(
             growth.add(solve_node(dict(zip(names, values, strict=True))))
             bar.reach(len(growth.nodes))
         while (number := growth.choose_again(chance)) is not None:
-            _search_again(growth, number, solve_node)
+            _search_again(growth, number, solve_node, Points(problem), key)
     return growth.conclude().nodes
 
 
-def _search_again(
-    growth: Growth, number: int, solve_node: Callable[..., Node], draws: Sequence[Mapping[str, Any]] = ()
-) -> Node:
-    """Search a node once more, from random points and `draws` alone, as the chances of further minima take it."""
+def _search_again(growth: Growth, number: int, solve_node: Callable[..., Node], drawn: Points, key: Array) -> Node:
+    """Search a node once more, from random points and draws alone, as the chances of further minima take it."""
     node = growth.nodes[number]
+    draws = drawn.choose_randomly(node.assignment, DRAWN, jax.random.fold_in(key, node.rounds))
     return growth.improve(number, solve_node(node.assignment, draws, rounds=node.rounds))
 
 

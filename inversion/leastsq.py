@@ -231,9 +231,7 @@ def fit(
             if doubts[i]:  # at once: the search may take an hour more
                 warnings.warn(f"fit: {doubts[i]}", stacklevel=2)
 
-        search = programs.search(x[i], ends, begins)
-        bar.advance()
-        return search
+        return programs.search(x[i], ends, begins)
 
     with Bar("fit", starts + keep, progress) as bar:
         points, _ = programs.compile(
@@ -247,7 +245,7 @@ def fit(
             calls = calls + Calls(starts, 0, int(np.sum(~np.isfinite(misfit))))
             x += [rows[i] for i in _choose_apart(s[:, np.asarray(problem.free_mask)], misfit, keep - len(x))]
         x = x or [jnp.full(n, jnp.nan)]  # every start failed
-        found = map_in_threads(search_from, range(len(x)))
+        found = map_in_threads(search_from, range(len(x)), bar)
         bar.reach(starts + keep)
     calls = sum([*checks, *(Calls(*np.asarray(search.calls)) for search in found)], calls)
     best = min(range(len(found)), key=lambda i: found[i].misfit)

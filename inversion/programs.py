@@ -90,14 +90,7 @@ class Programs:
         **Arguments:** `x`; `bar`, which counts them. **Returns:** their evaluations, arrays with a leading axis [rows].
         """
         if self.is_light:
-
-            def simulate(row: Point) -> Evaluation:
-                found = self.simulate(row)
-                if bar is not None:
-                    bar.advance()
-                return found
-
-            return jax.tree.map(lambda *leaves: np.stack(leaves), *map_in_threads(simulate, x))
+            return jax.tree.map(lambda *leaves: np.stack(leaves), *map_in_threads(self.simulate, x, bar))
         return self._count(_simulate.map(self.problem, rows=x, bar=bar))
 
     def linearise(self, x: Point) -> Slopes:

@@ -18,21 +18,25 @@ AT_ONCE = 16  # the most rows of a call: to begin one takes 2 ms of Python, as l
 SHARES = 4  # the fewest calls of each core, so that all end at about the same time
 
 
-def map_in_threads(function: Callable[[Any], Any], rows: Iterable[Any]) -> list[Any]:
+def map_in_threads(function: Callable[[Any], Any], rows: Iterable[Any], bar: Bar | None = None) -> list[Any]:
     """The results of a function for all rows, in their order, from as many threads as there are cores.
 
-    **Arguments:** `function` of one row, which calls compiled programs; `rows`. **Returns:** list of results.
+    **Arguments:** `function` of one row, which calls compiled programs; `rows`; `bar`, which counts them.
+    **Returns:** list of results.
     """
     rows = list(rows)
-    if len(rows) == 1:
-        return [function(rows[0])]
     # A precision that was chosen by a context holds in the thread of that context alone.
     chosen = jax.config.values["jax_enable_x64"]
 
     def one(row):
         with jax.enable_x64(chosen):
-            return function(row)
+            found = function(row)
+        if bar is not None:
+            bar.advance()
+        return found
 
+    if len(rows) == 1:
+        return [one(rows[0])]
     with ThreadPoolExecutor(count_cores()) as pool:
         return list(pool.map(one, rows))
 

@@ -105,10 +105,9 @@ class ChainProgram:
             def one(case):
                 observed, ended = program(_arrays(case))
                 valid = ok and ended == Status.OK
-                bar.advance()
                 return {k: np.where(valid, observed[k], np.nan) for k in OUTPUTS}
 
-            found = map_in_threads(one, cases)
+            found = map_in_threads(one, cases, bar)
         return {k: np.stack([each[k] for each in found]) for k in OUTPUTS}
 
 

@@ -1,6 +1,4 @@
-"""How depth and duration of a slow impact go with speed and gravity, beside the powers that Murdoch et al. found."""
-
-from dataclasses import replace
+"""Powers of speed and gravity in depth and duration of slow impacts, beside those that Murdoch et al. found."""
 
 import equinox as eqx
 import jax
@@ -14,9 +12,9 @@ from difsim.beds.specification import Bed
 from difsim.dem import Grains
 from difsim.dem.state import GrainsState
 from experiments.harness import Found
-from experiments.intruder.friction import BALL, PLACES, ROOM
+from experiments.intruder.friction import PLACES, ROOM, Depths
 from experiments.intruder.pictures import draw_exponents
-from experiments.intruder.scene import COURANT, DENSITY, GAP, ball, falling_state, place_above, throw_ball
+from experiments.intruder.scene import COURANT, GAP, throw_ball
 from experiments.variables import describe
 from inversion import map_batched
 
@@ -69,7 +67,7 @@ def fit_powers(speed: np.ndarray, gravity: np.ndarray, values: np.ndarray) -> tu
     design = np.stack([np.ones(good.sum()), np.log(speed[good]), np.log(gravity[good])], axis=1)
     best, *_ = np.linalg.lstsq(design, np.log(values[good]))
     rest = np.log(values[good]) - design @ best
-    spread = np.linalg.inv(design.T @ design) * (rest @ rest) / max(1, good.sum() - 3)
+    spread = np.linalg.inv(design.T @ design) * (rest @ rest) / (good.sum() - 3)
     return best[1:], np.sqrt(np.diag(spread))[1:]
 
 
@@ -81,10 +79,7 @@ def _throw(bed: Bed, repeats: int, lasts: float, seed: int) -> xr.Dataset:
     """Depth m and duration s of each throw, NaN where the ball is still too fast at the end."""
     rows = np.array([(g, v) for g in GRAVITIES for v in SPEEDS for _ in range(repeats)])
     places = PLACES * np.random.default_rng(seed).standard_normal((len(rows), 2))
-    grains = replace(bed.grains, clumps=(ball(BALL, DENSITY),), clump_laws=(None,))
-    start = place_above(bed.state.position, grains.radius, jnp.zeros(2), BALL)
-    near = allocate(grains, grains.with_clumps(bed.state, (falling_state(start, 0.0),)), slack=ROOM)
-    alone = allocate(bed.grains, bed.state, slack=ROOM)
+    above, alone = Depths.above(bed, lasts), allocate(bed.grains, bed.state, slack=ROOM)
     times = jnp.arange(0.0, lasts, FRAME)
 
     def relax(gravity: Array) -> GrainsState:
@@ -94,9 +89,9 @@ def _throw(bed: Bed, repeats: int, lasts: float, seed: int) -> xr.Dataset:
 
     def throw(row: tuple) -> dict[str, Array]:
         number, gravity, speed, place = row
-        state = jax.tree.map(lambda x: x[number], relaxed)
-        state = grains.with_clumps(state, (falling_state(start, 0.0),))
-        (path,) = throw_ball(_with_gravity(grains, gravity), state, near, speed, place, times).states.clumps
+        grains = _with_gravity(above.grains, gravity)
+        state = grains.with_clumps(jax.tree.map(lambda x: x[number], relaxed), above.state.clumps)
+        (path,) = throw_ball(grains, state, above.near, speed, place, times).states.clumps
         return {"height": path.position[:, 2], "speed": path.velocity[:, 2]}
 
     mapped = eqx.filter_jit(map_batched)

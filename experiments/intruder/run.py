@@ -28,7 +28,7 @@ class IntruderStudy(Study):
     samples: int = 256
     """Balls that are thrown for the mean."""
     repeats: int = 2
-    """How often each friction is found from new throws, and throws of each speed and gravity."""
+    """Repetitions of each friction by new throws, and throws of each speed and gravity."""
     coarse: float = 2.0
     """Size of the grains of the benchmark, over the published one; 1 takes 25 000."""
 
