@@ -8,11 +8,15 @@ becomes 0.
 Each is a function of `jit`: a model calls them hundreds of times, and JAX then traces and differentiates one once.
 """
 
+from math import factorial
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim.typing import as_float
+
+BERNOULLI = 1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510  # B₂, B₄ ...
 
 
 @jax.jit
@@ -143,8 +147,16 @@ def step(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Arra
 
 @jax.custom_jvp
 def _ramp_integral(u: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """∫ log(1 + exp s) ds from -∞ to u by the dilogarithm, -Li₂(-eᵘ), with the inversion formula for u > 0."""
-    tail = -jax.scipy.special.spence(1 + jnp.exp(-jnp.abs(u)))
+    """∫ log(1 + exp s) ds from -∞ to u: the dilogarithm -Li₂(-eᵘ), with the inversion formula for u > 0.
+
+    For u ≤ 0 it is ∫ s/(1 - exp(-s)) ds from 0 to t = log(1 + eᵘ) ≤ log 2. This is t + t²/4 + Σ B₂ₖ t²ᵏ⁺¹/(2k+1)!, whose
+    terms fall by (t/2π)² ≤ 0.012 each.
+    """
+    t = jnp.log1p(jnp.exp(-jnp.abs(u)))
+    series = jnp.zeros_like(t)
+    for k in range(len(BERNOULLI), 0, -1):
+        series = series * t**2 + BERNOULLI[k - 1] / factorial(2 * k + 1)
+    tail = t + t**2 * (0.25 + t * series)
     return jnp.where(u > 0, 0.5 * u**2 + jnp.pi**2 / 6 - tail, tail)
 
 

@@ -12,9 +12,8 @@ from jaxtyping import Array, Float, Int
 
 from difsim import safe
 from difsim.contact.friction import TangentialHistory
-from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.losses import ContactLosses
-from difsim.dem.materials import LawTable, law_of
+from difsim.dem.materials import DampedLaw, choose_law
 from difsim.dem.near import wall_mask
 from difsim.dem.state import PADDING, PairMemory, WallMemory
 from difsim.dem.touching import Grain, closest_point, effective, pair_force, wall_force
@@ -52,7 +51,7 @@ class ContactForces(eqx.Module):
 
 
 def pair_forces(
-    laws: AbstractGrainLaw | LawTable,
+    laws: DampedLaw,
     losses: ContactLosses | None,
     spheres: Grain,
     memory: TangentialHistory,
@@ -69,7 +68,7 @@ def pair_forces(
 
     def contact(a, b, own):
         memory, itself, index = own
-        return pair_force(law_of(laws, index), losses, a, b, memory, dt, itself)
+        return pair_force(choose_law(laws, index), losses, a, b, memory, dt, itself)
 
     made = pair_map(contact, spheres, (memory, first == second, which), ends)
     wrench = totals(ends, (made.on_first, made.on_second))
@@ -80,7 +79,7 @@ def pair_forces(
 
 
 def wall_forces(
-    laws: AbstractGrainLaw | LawTable,
+    laws: DampedLaw,
     losses: ContactLosses | None,
     spheres: Grain,
     walls: tuple[AbstractSDF, ...],
@@ -123,7 +122,7 @@ def wall_forces(
 
 
 def stored_energies(
-    laws: AbstractGrainLaw | LawTable,
+    laws: DampedLaw,
     spheres: Grain,
     pairs: PairMemory,
     walls: tuple[AbstractSDF, ...],
@@ -154,7 +153,7 @@ def stored_energies(
 
 def _normal_energy(laws, index, radius, depth):
     """Energy J of one contact: elastic, and of its attractions."""
-    law = law_of(laws, index)
+    law = choose_law(laws, index)
     return law.stored_energy(radius, depth), sum((c.energy(-depth) for c in law.cohesion), jnp.zeros_like(depth))
 
 
@@ -185,7 +184,7 @@ def remap_walls(
 
 
 def _wall_force(laws, losses, index, *contact):
-    return wall_force(law_of(laws, index), losses, *contact)
+    return wall_force(choose_law(laws, index), losses, *contact)
 
 
 _at_wall = jax.vmap(_wall_force, in_axes=(None, None, -1, -1, -1, -1, -1, None), out_axes=-1)

@@ -15,7 +15,7 @@ from difsim.dem.clump import AbstractClump, check_state
 from difsim.dem.contacts import ContactForces, pair_forces, remap_pairs, remap_walls, stored_energies, wall_forces
 from difsim.dem.laws import AbstractGrainLaw
 from difsim.dem.losses import LATE, ContactLosses
-from difsim.dem.materials import LawTable, is_same_class
+from difsim.dem.materials import DampedLaw, is_same_class, stack_laws
 from difsim.dem.near import Near
 from difsim.dem.state import GrainsMotion, GrainsState, PairMemory, Rates, WallMemory
 from difsim.dem.touching import Grain
@@ -102,11 +102,14 @@ class Grains(AbstractParticles):
         return self.law, *(law for law in (*self.wall_laws, *self.clump_laws) if law is not None)
 
     @property
-    def _table(self) -> AbstractGrainLaw | LawTable:
-        return LawTable.stack(self._laws) if len(self._laws) > 1 else self.law
+    def _table(self) -> DampedLaw:
+        return stack_laws(self._laws)
+
+    def prepare(self):
+        return jax.tree.map(lambda x: DampedLaw.know(x) if _is_law(x) else x, self, is_leaf=_is_law)
 
     def _law_indices(self, pairs: PairMemory) -> tuple[Int[Array, " p"] | None, tuple[int, ...] | None]:
-        """The place in the table of the law of each pair, and of that of each wall; none without a table."""
+        """The place in the table of the law of each pair, and of that of each wall; none where there is one law."""
         if len(self._laws) == 1:
             return None, None
         later = iter(range(1, len(self._laws)))
@@ -344,6 +347,10 @@ class Grains(AbstractParticles):
         loads = tuple(clump.load(at, f, m, self.gravity) for clump, at, f, m in each)
         velocity = self.gravity[:, None] + pushed / self.mass[None]
         return Rates(velocity, turned / self.inertia[None], loads, by.depth, by.too_deep, late)
+
+
+def _is_law(part: Any) -> bool:
+    return isinstance(part, AbstractGrainLaw)
 
 
 def _squares(vectors: Float[Array, "3 q"]) -> Float[Array, " q"]:

@@ -164,7 +164,7 @@ class HertzMindlin(AbstractGrainLaw):
     @property
     def effective_modulus(self) -> Scalar:
         """E* = E/(2 (1 - ν²)), Pa: both deform, and so does a wall."""
-        return 0.5 * effective_modulus(self.modulus, self.poisson)
+        return self.modulus / (2 * (1 - self.poisson**2))
 
     @property
     def effective_shear(self) -> Scalar:

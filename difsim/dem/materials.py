@@ -1,11 +1,10 @@
-"""Contacts of bodies of different materials: the law of each pair is one of several, by who touches."""
+"""The laws of all contacts: with what follows from their numbers, and that of each pair by who touches."""
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import ArrayLike, Int
 
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring
@@ -13,12 +12,23 @@ from difsim.dem.laws import AbstractGrainLaw
 from difsim.typing import Scalar
 
 
-class SelectedLaw(AbstractGrainLaw):
-    """One law out of a `LawTable`: with the numbers of one of the laws, and its damping ratio, which is known."""
+class DampedLaw(AbstractGrainLaw):
+    """A law, or several of one class whose numbers have a leading axis, with the damping ratio, which is known.
+
+    It is the root of an equation: found once for a run, and not in each contact of each step.
+    """
 
     tag = "chosen"
     law: AbstractGrainLaw
     damping_ratio: Scalar
+
+    @classmethod
+    def know(cls, law: AbstractGrainLaw) -> "DampedLaw":
+        """The law with its damping ratio."""
+        if isinstance(law, DampedLaw):
+            return law
+        # To pyright the numbers that are the law's are arguments too.
+        return cls(law=law, damping_ratio=law.damping_ratio)  # pyright: ignore[reportCallIssue]
 
     @property
     def restitution(self) -> Scalar:
@@ -43,26 +53,15 @@ class SelectedLaw(AbstractGrainLaw):
         return self.law.tangential(radius)
 
 
-class LawTable(eqx.Module):
-    """Several laws of one class, as one law whose numbers have a leading axis, and their damping ratios [k]."""
-
-    laws: AbstractGrainLaw
-    ratios: Float[Array, " k"]
-
-    @classmethod
-    def stack(cls, laws: tuple[AbstractGrainLaw, ...]) -> "LawTable":
-        """The table of `laws`, which `is_same_class` has compared."""
-        return cls(jax.tree.map(lambda *x: jnp.stack(x), *laws), jnp.stack([law.damping_ratio for law in laws]))
-
-    def __getitem__(self, index: Any) -> SelectedLaw:
-        law = jax.tree.map(lambda x: x[index], self.laws)
-        # To pyright the numbers that are the law's are arguments too.
-        return SelectedLaw(law=law, damping_ratio=self.ratios[index])  # pyright: ignore[reportCallIssue]
+def stack_laws(laws: tuple[AbstractGrainLaw, ...]) -> DampedLaw:
+    """One law as it is; several, which `is_same_class` has compared, as a table by a leading axis."""
+    known = [DampedLaw.know(law) for law in laws]
+    return known[0] if len(known) == 1 else jax.tree.map(lambda *x: jnp.stack(x), *known)
 
 
-def law_of(laws: AbstractGrainLaw | LawTable, index: Int[Array, ""] | None) -> AbstractGrainLaw:
-    """The law of a contact: the only one, or that of the `index` in a table."""
-    return laws if isinstance(laws, AbstractGrainLaw) else laws[index]
+def choose_law(laws: DampedLaw, index: Int[ArrayLike, ""] | None) -> DampedLaw:
+    """The law of a contact: that of the `index` in a table, or the only one."""
+    return laws if index is None else jax.tree.map(lambda x: x[index], laws)
 
 
 def is_same_class(laws: tuple[Any, ...]) -> bool:

@@ -36,6 +36,10 @@ class AbstractParticles(eqx.Module):
         capacity over the present need. **Returns:** the list.
         """
 
+    def prepare(self) -> "AbstractParticles":
+        """The model with what follows from its numbers alone, found once for all steps of a run."""
+        return self
+
     def check_sizes(self, name: str, state: Any) -> None:
         """Refuse a state of other particles than the model's.
 

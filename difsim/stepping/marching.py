@@ -106,7 +106,7 @@ def initialise(
 
 @eqx.filter_jit
 def _begin(model: AbstractParticles, state: Any, time: Scalar, listed: NeighbourList) -> Progress:
-    near = listed.near.rebuild(model.positions(state))
+    model, near = model.prepare(), listed.near.rebuild(model.positions(state))
     motion = model.begin(time, state, near)
     zero, never = jnp.asarray(0, jnp.int32), jnp.full_like(motion.time, jnp.inf)
     skin = listed.skin.astype(motion.time.dtype)
@@ -295,6 +295,7 @@ def advance(
         failed = end.status != Status.OK
         return select(failed, (p, end.steps, end.status, end.particle), (end, last, *fault))
 
+    model = model.prepare()
     begin = _watch_rest(model, progress, at_rest)
     run = begin, last.astype(begin.steps.dtype), begin.status, begin.particle
     end, _, status, particle = jax.lax.while_loop(lambda run: is_unfinished(*run[:2]), repeat, run)

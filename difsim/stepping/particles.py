@@ -78,6 +78,7 @@ def march(model: AbstractParticles, state: Any, times: Float[Array, " T"], choic
         model, state, times, solver = refuse_derivatives((model, state, times, solver), NONE)
     elif isinstance(derivative, Reverse):
         model, state, times, solver = allow_one_reverse((model, state, times, solver), REVERSE)
+    model = model.prepare()
     progress = initialise(model, state, times[0], solver.neighbours)
     times = times.astype(progress.motion.time.dtype)
     static = eqx.filter(progress, eqx.is_array, inverse=True)
