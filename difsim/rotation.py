@@ -90,15 +90,15 @@ class Rotation(eqx.Module):
 def _rotate(q: Quat, v: Vec3) -> Vec3:
     """v + 2w u×v + 2 u×(u×v)."""
     w, u = q[0], q[1:]
-    t = 2 * cross3(u, v)
-    return v + w * t + cross3(u, t)
+    t = 2 * jnp.cross(u, v)
+    return v + w * t + jnp.cross(u, t)
 
 
 @jax.jit
 def _multiply(p: Quat, q: Quat) -> Quat:
     """p ⊗ q: q is applied first, then p."""
     w = p[0] * q[0] - jnp.dot(p[1:], q[1:])
-    u = p[0] * q[1:] + q[0] * p[1:] + cross3(p[1:], q[1:])
+    u = p[0] * q[1:] + q[0] * p[1:] + jnp.cross(p[1:], q[1:])
     return jnp.concatenate([w[None], u])
 
 
@@ -196,18 +196,6 @@ def axis_from_projections(alpha: Scalar | float, beta: Scalar | float) -> Vec3:
 
 
 @jax.jit
-def cross3(a: Float[Array, "*n 3"], b: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
-    """The vector product a × b over the last axis, in a third of the operations of `jnp.cross`.
-
-    A motion has hundreds of them, and it is their number that tracing and compiling take their time for.
-
-    **Arguments:** `a`, `b` [..., 3]. **Returns:** the product [..., 3].
-    """
-    a, b = jnp.concatenate([a, a], axis=-1), jnp.concatenate([b, b], axis=-1)
-    return a[..., 1:4] * b[..., 2:5] - a[..., 2:5] * b[..., 1:4]
-
-
-@jax.jit
 def product3(a: Float[Array, "m 3 *n"], b: Float[Array, "3 k *n"]) -> Float[Array, "m k *n"]:
     """The matrix product a b over an axis of three, written out.
 
@@ -237,7 +225,7 @@ def cofactors3(matrix: Mat3) -> tuple[Mat3, Scalar]:
     """The adjugate of a 3 x 3 matrix, whose inverse is this over the determinant, and the determinant."""
     columns = matrix.T
     twice = jnp.concatenate([columns, columns])
-    rows = cross3(twice[1:4], twice[2:5])
+    rows = jnp.cross(twice[1:4], twice[2:5])
     return rows, jnp.sum(columns[0] * rows[0])
 
 
@@ -264,7 +252,7 @@ def spin_rate(inertia: Mat3, spin: Vec3, torque: Vec3 | float = 0.0, stored_mome
     **Arguments:** `inertia` I [3, 3] kg m², `spin` ω [3] rad/s, `torque` τ [3] N m and `stored_momentum` h [3] N m s
     of wheels inside, all in the body frame. **Returns:** ω' [3], rad/s².
     """
-    return solve3(inertia, torque - cross3(spin, times3(inertia, spin) + stored_momentum))
+    return solve3(inertia, torque - jnp.cross(spin, times3(inertia, spin) + stored_momentum))
 
 
 def nearest_rotation(matrix: ArrayLike | Sequence) -> np.ndarray:

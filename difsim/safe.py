@@ -149,8 +149,8 @@ def step(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Arra
 def _ramp_integral(u: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """∫ log(1 + exp s) ds from -∞ to u: the dilogarithm -Li₂(-eᵘ), with the inversion formula for u > 0.
 
-    For u ≤ 0 it is ∫ s/(1 - exp(-s)) ds from 0 to t = log(1 + eᵘ) ≤ log 2. This is t + t²/4 + Σ B₂ₖ t²ᵏ⁺¹/(2k+1)!, whose
-    terms fall by (t/2π)² ≤ 0.012 each.
+    For u ≤ 0 it is ∫ s/(1 - exp(-s)) ds from 0 to t = log(1 + eᵘ) ≤ log 2. That is t + t²/4 + Σ B₂ₖ t²ᵏ⁺¹/(2k+1)!, of
+    which each term is at most 0.012 of the one before.
     """
     t = jnp.log1p(jnp.exp(-jnp.abs(u)))
     series = jnp.zeros_like(t)

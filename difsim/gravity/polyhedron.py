@@ -157,6 +157,7 @@ def _(primals, tangents):
     return (U, g, gradient), tuple(change)
 
 
+@eqx.filter_jit  # a flight evaluates it in a dozen places: traced once
 def _sums(x: Float[Array, "P 3"], body: Polyhedron, block: int) -> Field:
     """U, g and ∇g from sums over blocks of edges and of facets, `block` of them times points.
 

@@ -98,18 +98,18 @@ class Integrating(AbstractModel):
         zeros, ones = (jax.tree.map(of, beside.requested) for of in (jnp.zeros_like, jnp.ones_like))
         return (origin, Integrals(jax.tree.map(jnp.zeros_like, taken), zeros)), (unit, Integrals(taken, ones))
 
-    def energy_unit(self, t: Scalar, motion: Any) -> Scalar:
+    def energy_unit(self, t: Scalar, origin: Any, unit: Any) -> Scalar:
         """The energy to which the tolerance of a smooth motion is relative, J: that of a body at its unit of speed.
 
         A body that starts at rest has hardly any energy. Its unit is its weight times its size, the energy of a fall
         through itself. 0 where impacts make the energies exact, and where a model has no scales: in SI units the
         motion may be a million times slower than the unit.
 
-        **Arguments:** `t`, s; the model's state `motion`, at the start. **Returns:** J.
+        **Arguments:** `t`, s, of the start; `origin` and `unit` of `scales`. **Returns:** J.
         """
         if isinstance(self.model, AbstractImpactModel) or type(self.model).scales is AbstractModel.scales:
             return jnp.zeros(())
-        return self._energy_of(t, *self.model.scales(t, motion))
+        return self._energy_of(t, origin[0], unit[0])
 
     def _energy_of(self, t: Scalar, origin: Any, unit: Any) -> Scalar:
         """A third of the kinetic energy that all of the state's units make: they move along three axes."""

@@ -58,7 +58,7 @@ def integrate(model: AbstractModel, state: Any, times: Float[Array, " T"], choic
         is_finite=is_finite,
         stats=run.stats,
         energy=jax.vmap(system.energy)(run.times, (states, beside)),
-        energy_unit=system.energy_unit(times[0], state),
+        energy_unit=system.energy_unit(times[0], *map(scales.unravel, (scales.origin, scales.unit))),
         growth=growth,
         without_growth=without,
         integrals=beside.requested,
