@@ -66,6 +66,7 @@ class GridSpline(eqx.Module):
         """Upper corner of the domain [3], m."""
         return self.origin + self.spacing * (jnp.array(self.coefficients.shape) - 2)
 
+    @eqx.filter_jit  # traced once for a motion, which asks for it in dozens of places
     def __call__(self, x: Vec3) -> Scalar:
         """The value at `x` [3], m.
 

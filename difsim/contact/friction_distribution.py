@@ -133,6 +133,8 @@ class SpringAtEachPoint(AbstractFrictionDistribution):
             stretch = stretch - stretch @ normal * normal  # what the solver's tolerance left of the normal part
             slip = velocity - velocity @ normal * normal
             length, bound = safe.norm(stretch), self.law.coefficient * normal_force
+            # Far from the ground a smoothed force is 1e-300 N, and the derivative of what is divided by it infinite.
+            bound = jnp.where(bound > jnp.finfo(bound.dtype).tiny ** 0.5, bound, 0.0)
             tension = k * length
             below = tension < bound
             # 1 - α; where there is neither tension nor normal force nothing is drawn.

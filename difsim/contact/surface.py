@@ -53,6 +53,7 @@ class SurfaceContact(eqx.Module):
     )
     cohesion: tuple[AbstractCohesion, ...] = part("attractions, each at each point", default=())
 
+    @eqx.filter_jit  # traced once for a motion, which asks for it in a dozen places
     def wrench(
         self, surface: AbstractSDF, body: BodyMotion, rotation: Mat3, memory: Float[Array, "M 3"]
     ) -> Wrench:

@@ -5,6 +5,7 @@ The frame is the local surface frame with z along the surface normal and the reg
 
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -69,6 +70,7 @@ class Touchdown(AbstractForcedModel):
         """The mask of the leg that is at the boulder."""
         return np.arange(self.lander.legs) == self.leg
 
+    @eqx.filter_jit  # all three are traced once for a motion, which asks for them in a dozen places
     def footpads(self, state: TouchdownState) -> RegolithForces:
         """The regolith's forces on the footpads.
 
@@ -100,6 +102,7 @@ class Touchdown(AbstractForcedModel):
             power=normal * flow,
         )
 
+    @eqx.filter_jit
     def boulder_forces(self, state: TouchdownState) -> BoulderForces:
         """The boulder's forces on a strut and a footpad.
 
@@ -137,6 +140,7 @@ class Touchdown(AbstractForcedModel):
             stored=below * edge.weight * energy[0] + above * energy[1],
         )
 
+    @eqx.filter_jit
     def hull(self, state: TouchdownState) -> RegolithForces:
         """The regolith's force on the lowest point of the hull; none without a hull.
 

@@ -46,6 +46,7 @@ def _(primals, tangents):
     return root * safe.norm(p / a), jnp.dot(normal, dx) - jnp.dot(normal * p, da)
 
 
+@jax.jit  # traced once for a motion that asks in dozens of places, and for its derivatives
 def _nearest(a: Vec3, x: Vec3) -> tuple[Vec3, Scalar]:
     """The closest surface point y as pᵢ = yᵢ/aᵢ (a unit vector), and t."""
     # In the mid-planes 0/0 would follow: take a point just off them.

@@ -1,5 +1,6 @@
 """Hoppers: impacts against closed forms, energies, grounds, derivatives, what is refused."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -99,3 +100,16 @@ def test_new_numbers_are_not_traced_again():
     moving = state((1.0, 0.5, 0.2), (0.3, -0.1, 0.2), (0.4, 1.1, -0.6), (0.7, 0.1, -0.5, 0.4))
     calls = [(m, m.start(s)) for m, s in ((a, moving), (b, state((0, 0, 0.1))))]
     assert count_traces(lambda m, s: m.vector_field(0.0, s), *calls) == 1
+
+
+def test_springs_far_from_the_ground_have_finite_derivatives():
+    """There a smoothed force is 1e-300 N: the derivative of what is divided by it would be 0 times infinity."""
+    model, width = ball(normal("power 1.5", 0.6, 1e-3), friction_law("spring", 0.4)), 1e-3
+
+    def derivative(height):
+        moving = model.start(state((0.0, 0.0, 0.0), (0.1, 0.0, -0.1), (0.3, 0.0, 0.0)))
+        moving = eqx.tree_at(lambda s: s.body.position, moving, jnp.stack([0.0, 0.0, RADIUS + height]))
+        return jax.jacfwd(lambda s: model.rates(0.0, s)[0])(moving)
+
+    found = jax.jit(lambda heights: jax.lax.map(derivative, heights))(width * jnp.linspace(100.0, 800.0, 1401))
+    assert all(jnp.isfinite(x).all() for x in jax.tree.leaves(found))

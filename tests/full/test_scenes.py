@@ -6,7 +6,7 @@ from experiments.scenes.catalogue import SCENES
 from experiments.scenes.judge import judge
 
 # Springs along the surface ring on, and their derivatives take more steps than are allowed: known issues.
-SPRINGS = {"cube, Hunt and Crossley, springs", "cube, Hertz and Mindlin, cohesion"}
+SPRINGS = {"cube, Hertz and Mindlin, cohesion"}
 
 
 @pytest.mark.parametrize("scene", [pytest.param(scene, id=scene.name) for scene in SCENES])
