@@ -11,7 +11,7 @@ from difsim import Status
 from experiments.evolution import evolve
 from inversion.branch import enumerate_leaves
 from inversion.minima import distinct
-from tests import choices, toys
+from tests import toys
 
 KEY = jax.random.PRNGKey(1)
 
@@ -98,14 +98,3 @@ def test_evolution_finds_the_global_minimum():
         np.testing.assert_allclose(found.values["x"], 2.0, atol=0.01)
     assert (np.diff(found.history) <= 0).all()
     assert found.calls.forward == 24 * len(found.history)
-
-
-def test_a_tree_fed_by_a_posterior_finds_the_best_leaf():
-    """The grid of all leaves knows it. A tree without a posterior misses it in this draw."""
-    family, seed = "many minima", 4
-    problem, least = choices.FAMILIES[family].draw(seed)
-    tree, _ = choices.find_best_leaf(problem, seed)
-    assert tree.incumbent.misfit == pytest.approx(least, abs=2 * choices.TOLERANCE)
-    assert tree.is_closed and 2 * tree.nodes_visited < choices.FAMILIES[family].leaves
-    # A node starts from the best that is known in its leaves: none of them undercuts it.
-    assert tree.violations == 0

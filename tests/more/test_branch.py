@@ -15,7 +15,7 @@ from experiments.evolution import evolve
 from inversion import Bounded, Checkpoint, Discrete, Log, Observation, Observations, Problem
 from inversion.branch import enumerate_leaves, search_node
 from inversion.minima import chance_of_lower, probability_missed
-from tests import toys
+from tests import choices, toys
 from tests.core.test_branch import (
     KEY,
     TOLD,
@@ -227,3 +227,14 @@ def test_further_searches_find_lower_as_often_as_stated(share):
 def test_few_searches_leave_a_chance():
     assert chance_of_lower(np.zeros(0), 1.0) == 0.0 and chance_of_lower(np.array([2.0, np.inf]), 1.0) == 0.5
     assert chance_of_lower(np.full(5, 2.0), 2.0) == pytest.approx(0.5 * 2 / (5 * 4))
+
+
+def test_a_tree_fed_by_a_posterior_finds_the_best_leaf():
+    """The grid of all leaves knows it. A tree without a posterior misses it in this draw."""
+    family, seed = "many minima", 4
+    problem, least = choices.FAMILIES[family].draw(seed)
+    tree, _ = choices.find_best_leaf(problem, seed)
+    assert tree.incumbent.misfit == pytest.approx(least, abs=2 * choices.TOLERANCE)
+    assert tree.is_closed and 2 * tree.nodes_visited < choices.FAMILIES[family].leaves
+    # A node starts from the best that is known in its leaves: none of them undercuts it.
+    assert tree.violations == 0

@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.integrate
 
-from difsim import Adaptive, contact, simulate
+from difsim import Adaptive, FixedSteps, contact, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.dynamics import Flight, FlightState, Hopper, InertialFlight, Kepler, Libration, Primary, tumble
 from difsim.gravity import Mascons, PointMass
@@ -13,7 +14,7 @@ from difsim.sensors import Gyro
 from difsim.shape import Sphere
 from tests.core.test_frames import INERTIA, LIBRATION, ORIGIN
 from tests.helpers import check_gradients
-from tests.hoppers import ball, friction_law, normal
+from tests.hoppers import BALL, ball, friction_law, normal
 
 FRAMES = {
     "libration": lambda: LIBRATION,
@@ -107,3 +108,70 @@ def test_a_box_comes_to_rest_on_a_target_whose_spin_changes(name):
     np.testing.assert_allclose(
         sum(energy.values()), sum(energy.values())[0], atol=1e-4 * np.ptp(energy["friction"])
     )
+
+
+def test_eccentric_binary_is_that_of_three_bodies():
+    """In a frame that librates, against SciPy in inertial axes, where primary and secondary attract each other."""
+    near, far = 0.4, 18.0
+    orbit = Kepler(12.0, 2 * np.pi * np.sqrt(12.0**3 / (near + far)), 0.2, 0.5)
+    frame = Libration((0.0, 0.0, 2 * np.pi / float(orbit.period)), 0.3, 0.1)
+    model = Flight(
+        PointMass(near, ORIGIN), frame, Sphere(ORIGIN, 0.1), primary=Primary(PointMass(far, ORIGIN), orbit)
+    )
+    times = jnp.linspace(0.0, 40.0, 5)
+    start = FlightState((1.2, 0.0, 0.1), (0.0, -0.7, 0.05))
+    inertial = InertialFlight(model)
+    flown = simulate(model, start, times, solver=Adaptive(1e-13, 1e-13, order=8))
+    seen = jax.vmap(inertial.from_body)(times, flown.states)
+
+    first = inertial.from_body(times[0], start)
+    place, speed = jax.jvp(orbit, (times[0],), (jnp.ones(()),))
+
+    def rate(t, y):
+        primary, point, *speeds = y.reshape(4, 3)
+        pull = lambda GM, d: GM * d / np.linalg.norm(d) ** 3  # noqa: E731
+        fall = pull(far, primary)  # of the secondary, which is the origin
+        return np.concatenate(
+            [*speeds, -pull(near, primary) - fall, -pull(near, point) + pull(far, primary - point) - fall]
+        )
+
+    y = np.concatenate([place, first.position, speed, first.velocity])
+    there = scipy.integrate.solve_ivp(rate, (0, 40.0), y, "DOP853", times, rtol=1e-13, atol=1e-13).y
+    np.testing.assert_allclose(jax.vmap(orbit)(times), there[:3].T, atol=1e-9 * 12)
+    np.testing.assert_allclose(seen.position, there[3:6].T, atol=1e-9 * 12)
+    energy = {key: np.asarray(part) for key, part in flown.energy.items()}
+    assert min(np.ptp(energy["frame"]), np.ptp(energy["tide"])) > 1e-3
+    np.testing.assert_allclose(sum(energy.values()), sum(energy.values())[0], atol=1e-10)
+
+
+def momentum(model, t, state):
+    """Linear and angular momentum about the origin against the stars, in axes that do not rotate."""
+    motion, body = model.frame.at(t), state.body
+    moving = model.body.mass * (body.velocity + motion.velocity_at(body.position))
+    spin = body.rotation @ (model.body.inertia @ (body.spin + body.rotation.inverse @ motion.spin))
+    return jnp.stack([motion.attitude @ p for p in (moving, jnp.cross(body.position, moving) + spin)])
+
+
+def impulse_rates(model, t, state):
+    """Of all real forces and torques about the origin, in axes that do not rotate."""
+    motion, body, touch = model.frame.at(t), state.body, model.wrench(t, state)
+    force = touch.force + model.body.mass * model.gravity.acceleration(body.position)
+    torque = jnp.cross(body.position, force) + touch.torque
+    return {"impulse": jnp.stack([motion.attitude @ force, motion.attitude @ torque])}
+
+
+def test_bounce_on_a_tumbling_target_closes_energy_and_momentum():
+    """A ball on a sphere of 3 m: what it gains against the stars is the impulse of the real forces."""
+    frame = tumble(np.diag([1.0, 1.4, 1.7]), (0.02, 0.05, 0.12), jnp.linspace(0.0, 1.5, 13))
+    body = RigidBody(2.0, np.diag([0.07, 0.08, 0.06]))
+    model = Hopper(body, BALL, Sphere(ORIGIN, 3.0), PointMass(2.0, ORIGIN), frame, 1e-2)
+    start = model.start(RigidState((3.35, 0.0, 0.0), (-0.1, 0.0, 0.02), (1.0, 0.0, 0.0, 0.0), (0.1, 0.2, -0.3)))
+    times = jnp.linspace(0.0, 1.2, 4)
+    solution = simulate(model, start, times, integrals=impulse_rates, solver=FixedSteps(400))
+    gained = np.asarray(jax.vmap(lambda t, s: momentum(model, t, s))(times, solution.states))
+    gained = gained - gained[0]
+    assert np.abs(gained).max() > 1e-2
+    np.testing.assert_allclose(gained, solution.integrals["impulse"], atol=1e-8 * np.abs(gained).max())
+    energy = {key: np.asarray(part) for key, part in solution.energy.items()}
+    assert np.ptp(energy["frame"]) > 1e-5 and energy["friction"][-1] > 1e-5
+    np.testing.assert_allclose(sum(energy.values()), sum(energy.values())[0], atol=1e-5 * energy["friction"][-1])

@@ -133,3 +133,13 @@ def test_equal_steps_are_as_many_as_were_asked_for_in_float32():
     )
     ended = simulate(model, state, [0.0, 0.0123], solver=FixedSteps(200))
     assert int(ended.stats.steps[-1]) == 200 and float(ended.times[-1]) == pytest.approx(0.0123)
+
+
+def test_steps_are_of_second_order():
+    """Of an elastic block; yielding and approach have kinks."""
+    model, state = heap()
+    whole = (jnp.asarray(1e6), jnp.asarray(0.0), jnp.asarray(0.0))
+    model = eqx.tree_at(lambda m: (m.material.cohesion, m.viscosity.alpha, m.viscosity.beta), model, whole)
+    at = {n: simulate(model, state, [0.0, 0.02], solver=FixedSteps(n)).last for n in (50, 100, 800)}
+    error = {n: float(jnp.max(jnp.abs(at[n].position - at[800].position))) for n in (50, 100)}
+    assert error[100] < error[50] / 3.8 < 1e-4

@@ -131,3 +131,23 @@ def test_tension_is_the_positive_part(d):
         np.testing.assert_allclose(tension(same), jnp.maximum(same, 0), atol=1e-12)
         assert np.isfinite(jax.jacfwd(tension)(same)).all()
     check_gradients(lambda s: tension(0.5 * (s + s.T)), stress)
+
+
+def test_a_compression_wave_has_the_speed_of_sound():
+    """A standing plane wave stands still after a quarter of its period, λ/4c."""
+    nx, ny, wave = 60, 24, 40
+    solid = lattice((0, nx), (0, ny))
+    model, state = assemble(solid, [], alpha=0.0)
+    shape = np.sin(2 * np.pi * solid[0] / (wave * SPACING))
+    state = eqx.tree_at(lambda s: s.velocity, state, state.velocity.at[0].set(1e-3 * jnp.asarray(shape)))
+    # One wave in the middle: what comes from the free surfaces, at most at that speed, is not there yet.
+    inside = np.abs(solid[0] - 0.5 * nx * SPACING) < 0.5 * wave * SPACING
+    inside &= np.abs(solid[1] - 0.5 * ny * SPACING) < SPACING
+    seen = shape * inside
+    dt = 2e-4
+    run = simulate(model, state, dt * jnp.arange(25), solver=FixedSteps(1))
+    a = np.asarray(run.states.velocity[1:, 0] @ seen)
+    i = int(np.argmax(a < 0))
+    quarter = dt * (i + a[i - 1] / (a[i - 1] - a[i]))
+    speed = np.sqrt((ELASTIC.bulk + 4 / 3 * ELASTIC.shear) / 2000)
+    assert wave * SPACING / 4 / quarter == pytest.approx(speed, rel=0.02)
