@@ -303,8 +303,8 @@ class Discrete(AbstractInterval):
         return self.hull.to_prior_scale(p)
 
     def check(self, value: Any) -> float:
-        value = _to_plain(value, (), self.unit)
-        snapped = self.nearest_first(value)[0] if np.isfinite(value) else np.nan
+        value, values = _to_plain(value, (), self.unit), np.asarray(self.values)
+        snapped = float(values[np.argmin(np.abs(values - value))])
         # 1e-6: 0.6 in float32 equals the value 0.6.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):
             raise ValueError(f"{value} {self.unit} is not one of {self.values}: hold it at one, or relax it")
