@@ -66,7 +66,6 @@ class GridSpline(eqx.Module):
         """Upper corner of the domain [3], m."""
         return self.origin + self.spacing * (jnp.array(self.coefficients.shape) - 2)
 
-    @eqx.filter_jit  # traced once for a motion, which asks for it in dozens of places
     def __call__(self, x: Vec3) -> Scalar:
         """The value at `x` [3], m.
 
@@ -74,13 +73,18 @@ class GridSpline(eqx.Module):
         reading the table: `jax.lax.map(f, points, batch_size=256)` keeps the coefficients in the cache, which a
         `vmap` over many thousand points does not.
         """
-        last = jnp.array(self.coefficients.shape) - 2
-        t = jnp.clip((x - self.origin) / self.spacing, 1, last)
-        cell, f = _cell(t, last, self.degree, jnp)
-        n = self.degree + 1
-        near = jax.lax.dynamic_slice(self.coefficients, tuple(cell.astype(jnp.int32)), (n, n, n))
-        X, Y, Z = (jnp.stack(_weights(f[axis], self.degree)) for axis in range(3))
-        return jnp.dot((X @ near.reshape(n, n * n)).reshape(n, n) @ Z, Y)
+        return _evaluate(self, x)
+
+
+@eqx.filter_jit  # traced once for a motion, which asks for it in dozens of places
+def _evaluate(spline: GridSpline, x: Vec3) -> Scalar:
+    last = jnp.array(spline.coefficients.shape) - 2
+    t = jnp.clip((x - spline.origin) / spline.spacing, 1, last)
+    cell, f = _cell(t, last, spline.degree, jnp)
+    n = spline.degree + 1
+    near = jax.lax.dynamic_slice(spline.coefficients, tuple(cell.astype(jnp.int32)), (n, n, n))
+    X, Y, Z = (jnp.stack(_weights(f[axis], spline.degree)) for axis in range(3))
+    return jnp.dot((X @ near.reshape(n, n * n)).reshape(n, n) @ Z, Y)
 
 
 def interpolate(values: Float[AnyArray, "nx ny nz"], origin: Any, spacing: Any, degree: int) -> GridSpline:
