@@ -274,7 +274,11 @@ class Discrete(AbstractInterval):
 
     def label_of(self, value: float) -> str:
         """The label of the value that is nearest to a number. **Arguments:** `value`."""
-        return self.labels[int(np.argmin(np.abs(np.asarray(self.values) - value)))]
+        return self.labels[self._find_nearest(value)]
+
+    def _find_nearest(self, value: float) -> int:
+        """The number of the value that is nearest. On the host: in a tree each node asks for it."""
+        return int(np.argmin(np.abs(np.asarray(self.values) - value)))
 
     def choose(self, u: Numbers) -> Numbers:
         """The s of the value that the prior probability u selects, all values being equally likely."""
@@ -303,8 +307,8 @@ class Discrete(AbstractInterval):
         return self.hull.to_prior_scale(p)
 
     def check(self, value: Any) -> float:
-        value, values = _to_plain(value, (), self.unit), np.asarray(self.values)
-        snapped = float(values[np.argmin(np.abs(values - value))])
+        value = _to_plain(value, (), self.unit)
+        snapped = float(self.values[self._find_nearest(value)])
         # 1e-6: 0.6 in float32 equals the value 0.6.
         if not abs(snapped - value) <= 1e-6 * abs(snapped):
             raise ValueError(f"{value} {self.unit} is not one of {self.values}: hold it at one, or relax it")

@@ -18,7 +18,7 @@ from difsim.typing import Scalar, Vec3
 END_WIDTH = 0.02  # of an edge's half length: how smoothly a contact slips off its end
 
 
-@jax.jit  # traced once
+@jax.jit  # traced once for force, energy and their derivatives
 def _root(closure: Scalar, stiffness: Scalar, hertz: Scalar) -> Scalar:
     """The root x = √δ of the cubic, by Newton's method.
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import ArrayLike, Int
+from jaxtyping import Array, Int
 
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring
@@ -18,7 +18,7 @@ class DampedLaw(AbstractGrainLaw):
     It is the root of an equation: found once for a run, and not in each contact of each step.
     """
 
-    tag = "chosen"
+    tag = "damped-law"
     law: AbstractGrainLaw
     damping_ratio: Scalar
 
@@ -59,7 +59,7 @@ def stack_laws(laws: tuple[AbstractGrainLaw, ...]) -> DampedLaw:
     return known[0] if len(known) == 1 else jax.tree.map(lambda *x: jnp.stack(x), *known)
 
 
-def choose_law(laws: DampedLaw, index: Int[ArrayLike, ""] | None) -> DampedLaw:
+def choose_law(laws: DampedLaw, index: Int[Array, ""] | None) -> DampedLaw:
     """The law of a contact: that of the `index` in a table, or the only one."""
     return laws if index is None else jax.tree.map(lambda x: x[index], laws)
 

@@ -1,4 +1,4 @@
-"""Frames that do not rotate steadily: their spins, flights and contacts in them, and primaries that move."""
+"""Frames that do not rotate steadily: their spins, and primaries that move."""
 
 import jax
 import jax.numpy as jnp
@@ -8,14 +8,7 @@ import scipy.integrate
 
 from difsim.body import RigidState
 from difsim.curve import Curve
-from difsim.dynamics import (
-    Kepler,
-    Libration,
-    Primary,
-    Steady,
-    Tabulated,
-    tumble,
-)
+from difsim.dynamics import Kepler, Libration, Primary, Steady, Tabulated, tumble
 from difsim.gravity import PointMass
 from tests.catalogue import Catalogue
 from tests.helpers import approx, check_gradients

@@ -1,4 +1,4 @@
-"""Runs of particles: order of the steps, resuming, running out of room, what stops a run, derivatives."""
+"""Steps of particles: their errors, kept to what was asked for and estimated."""
 
 import equinox as eqx
 import jax.numpy as jnp

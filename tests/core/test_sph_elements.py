@@ -1,4 +1,4 @@
-"""Small bodies through real steps, each against a closed form: columns, waves, spins, blocks that slide."""
+"""Soil at a stress point and small bodies, each against a closed form: turns, cones, corrections of the sums."""
 
 import equinox as eqx
 import jax

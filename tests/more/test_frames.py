@@ -153,7 +153,7 @@ def momentum(model, t, state):
 
 
 def impulse_rates(model, t, state):
-    """Of all real forces and torques about the origin, in axes that do not rotate."""
+    """All real forces, and their torques about the origin, in axes that do not rotate."""
     motion, body, touch = model.frame.at(t), state.body, model.wrench(t, state)
     force = touch.force + model.body.mass * model.gravity.acceleration(body.position)
     torque = jnp.cross(body.position, force) + touch.torque

@@ -136,7 +136,7 @@ def test_equal_steps_are_as_many_as_were_asked_for_in_float32():
 
 
 def test_steps_are_of_second_order():
-    """Of an elastic block; yielding and approach have kinks."""
+    """An elastic block: yielding and approach have kinks."""
     model, state = heap()
     whole = (jnp.asarray(1e6), jnp.asarray(0.0), jnp.asarray(0.0))
     model = eqx.tree_at(lambda m: (m.material.cohesion, m.viscosity.alpha, m.viscosity.beta), model, whole)
