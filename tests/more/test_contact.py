@@ -1,12 +1,18 @@
 """`difsim contact`: synthetic readings, and wrong options."""
 
+import os
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from difsim import units
 from difsim.contact import Poncelet
+from difsim.gravity import Polyhedron, Rotating
+from difsim.mesh import load
 from experiments.contact.assumptions import Row, list_rows, weigh
 from experiments.contact.case import EXAMPLE, read_case
 from experiments.contact.coverage import observe, sample_about
@@ -181,3 +187,22 @@ def test_a_thrust_that_fades_takes_its_impulse():
     assert motion.has_stopped and taken == pytest.approx(mass * 0.1, rel=1e-5)
     felt = (thrust * np.exp(-end / decay) + strength * area) / mass
     assert float(motion.specific_force[-1]) == pytest.approx(felt, rel=1e-6)
+
+
+def test_gravity_of_tag_is_that_of_bennu_at_the_site():
+    """Its shape with the published GM and spin, normal to the ground where the crater Hokioi is (56 N, 42 E)."""
+    path = Path(os.environ.get("DIFSIM_DATA", "")) / "Bennu" / "bennu_osirisrex2019_2692f.obj"
+    if not path.is_file():
+        pytest.skip(f"needs {path.name} under DIFSIM_DATA")
+    bennu, gm, spin = load(path, "km"), 4.892, 2 * np.pi / (4.2975 * 3600)
+    corners = bennu.vertices[bennu.faces]
+    normals, middles = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), corners.mean(axis=1)
+    density = gm / units.G / (np.einsum("fi,fi->", normals, middles) / 6)
+    assert density == pytest.approx(1190.0, abs=3.0)
+    north, east = np.radians([56.0, 42.0])
+    site = np.array([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
+    face = int(np.argmax(middles @ site / np.linalg.norm(middles, axis=1)))
+    field = Rotating(Polyhedron(bennu, density), (0.0, 0.0, spin))
+    down = -normals[face] / np.linalg.norm(normals[face])
+    gravity = read_case(data_folder() / "cases" / "tag.toml").parameters["gravity"]
+    assert field.acceleration(middles[face]) @ down == pytest.approx(float(gravity.value), rel=0.02)
