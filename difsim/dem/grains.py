@@ -185,7 +185,7 @@ class Grains(AbstractParticles):
         width = 2 * skin * float(jnp.max(self.radius))
         body = [k for k, clump in enumerate(self.clumps) for _ in range(clump.radius.size)]
         all_of_them = self.spheres(state)
-        return Near.allocate(
+        return Near.empty(
             all_of_them.position, all_of_them.radius, self.walls, float(self.gap), width, slack, body
         )
 

@@ -1,5 +1,7 @@
 """The neighbour list of grains: pairs of grains, and the grains near each wall."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,8 +14,6 @@ from difsim.particles.entries import Rows
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
-
-LAYERED = 2  # times as many grains as are at a wall now: there they settle in a layer, where they lay scattered
 
 
 class GrainWall(AbstractSDF):
@@ -34,7 +34,7 @@ def wall_mask(wall: AbstractSDF, count: int, bodies: int) -> Bool[np.ndarray, " 
 class Near(eqx.Module):
     """Pairs of grains, and the grains near each wall [q]; room that is left there names `PADDING`.
 
-    **Arguments:** by `Near.allocate`.
+    **Arguments:** by `Near.empty`.
     """
 
     pairs: Pairs
@@ -44,7 +44,7 @@ class Near(eqx.Module):
     overflow: Bool[Array, ""]
 
     @classmethod
-    def allocate(
+    def empty(
         cls,
         position,
         radius,
@@ -54,18 +54,20 @@ class Near(eqx.Module):
         slack: float,
         body=(),
     ) -> "Near":
-        """The list for the present positions, on the host.
+        """A stale list with room for the present positions, on the host.
 
-        **Arguments:** `walls`; the others as of `Pairs.allocate`. **Returns:** the list. **Raises:** ValueError as
+        **Arguments:** `walls`; the others as of `Pairs.empty`. **Returns:** the list. **Raises:** ValueError as
         there.
         """
-        pairs = Pairs.allocate(position, radius, gap, skin, slack, body)
-        counts = [int(jnp.sum(eqx.filter_jit(_near_wall)(pairs, wall, jnp.asarray(position)))) for wall in walls]
-        rooms = tuple(jnp.zeros(1 + int(np.ceil(LAYERED * slack * count)), jnp.int32) for count in counts)
+        pairs = Pairs.empty(position, radius, gap, skin, slack, body)
+        # Of those within their own diameter: scattered grains settle in a layer at a wall.
+        wide, near = 2 * pairs.radius, eqx.filter_jit(_near_wall)
+        counts = [int(jnp.sum(near(pairs, wall, jnp.asarray(position), wide))) for wall in walls]
+        rooms = tuple(jnp.zeros(1 + int(np.ceil(slack * count)), jnp.int32) for count in counts)
         rows = Rows.empty(sum(room.size for room in rooms), (position.shape[1],))
         # A grain is once at each wall.
         rows = eqx.tree_at(lambda s: s.ranks, rows, (jnp.arange(len(walls), dtype=jnp.int32),))
-        return eqx.filter_jit(Near._fill)(cls(pairs, walls, rooms, rows, pairs.overflow), jnp.asarray(position))
+        return cls(pairs, walls, rooms, rows, pairs.overflow)
 
     @property
     def count(self) -> int:
@@ -78,23 +80,22 @@ class Near(eqx.Module):
 
     def rebuild(self, position: Float[Array, "3 n"]) -> "Near":
         """The list made again. Its overflow stays once it is set."""
-        return eqx.tree_at(lambda s: s.pairs, self, self.pairs.rebuild(position))._fill(position)
-
-    def _fill(self, position: Float[Array, "3 n"]) -> "Near":
         position = jax.lax.stop_gradient(position)
-        overflow, at_walls = self.overflow | self.pairs.overflow, []
+        pairs = self.pairs.rebuild(position)
+        overflow, at_walls = self.overflow | pairs.overflow, []
         for wall, room in zip(self.walls, self.at_walls, strict=True):
-            by = _near_wall(self.pairs, wall, position)
+            by = _near_wall(pairs, wall, position, 0.0)
             at_walls.append(jnp.nonzero(by, size=room.shape[0], fill_value=PADDING)[0].astype(jnp.int32))
             overflow |= jnp.sum(by) > room.shape[0]
         rows = self.by_walls
         if at_walls:
             who = jnp.concatenate(at_walls)
             rows, _ = rows.rebuild(who, who != PADDING)
-        return eqx.tree_at(lambda s: (s.at_walls, s.by_walls, s.overflow), self, (tuple(at_walls), rows, overflow))
+        made = pairs, tuple(at_walls), rows, overflow
+        return eqx.tree_at(lambda s: (s.pairs, s.at_walls, s.by_walls, s.overflow), self, made)
 
 
-def _near_wall(pairs: Pairs, wall: AbstractSDF, position: Float[Array, "3 n"]) -> Bool[Array, " n"]:
-    """The mask [n] of grains that may touch the wall until the list is stale."""
+def _near_wall(pairs: Pairs, wall: AbstractSDF, position: Float[Array, "3 n"], wide: Any) -> Bool[Array, " n"]:
+    """The mask [n] of grains that may touch the wall until the list is stale, or are `wide` m further from it."""
     away = jax.vmap(wall.distance, in_axes=1)(position) - pairs.radius
-    return (away <= pairs.gap + pairs.near.skin) & wall_mask(wall, away.size, pairs.body.size)
+    return (away <= pairs.gap + pairs.near.skin + wide) & wall_mask(wall, away.size, pairs.body.size)

@@ -30,7 +30,7 @@ class AbstractParticles(eqx.Module):
 
     @abstractmethod
     def allocate(self, state: Any, skin: float, slack: float) -> Any:
-        """The neighbour list for a state, on the host.
+        """A neighbour list with room for a state, on the host: runs fill it by `rebuild`.
 
         **Arguments:** `state`; `skin`, the share by which the list extends beyond the model's reach; `slack`, its
         capacity over the present need. **Returns:** the list.

@@ -6,7 +6,6 @@ cells: two particles within reach of each other are always in neighbouring cells
 small.
 """
 
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import prod
@@ -57,6 +56,12 @@ class Neighbours(eqx.Module):
         **Raises:** ValueError for positions that are not finite, not [2 or 3, n], or too far apart, for cutoff ≤ 0,
         skin < 0 or slack < 1.
         """
+        empty = cls.empty(position, cutoff, skin, slack, rigid)
+        return eqx.filter_jit(Neighbours.rebuild)(empty, as_float(position))
+
+    @classmethod
+    def empty(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
+        """Such a list, which is stale: a run fills it, and nothing is compiled. **Arguments:** as `allocate`."""
         x = np.asarray(position, float)
         if x.ndim != 2 or x.shape[0] not in (2, 3) or x.shape[1] == 0 or not np.isfinite(x).all():
             raise ValueError(f"Neighbours: positions of shape {x.shape} must be finite, [2, n] or [3, n]")
@@ -75,19 +80,17 @@ class Neighbours(eqx.Module):
                 f"Neighbours: particles up to {np.ptp(x, axis=1).max():.3g} m apart make {prod(cells):.3g} cells of "
                 f"{width:.3g} m, more than {MOST_CELLS:.3g}: leave out the particles that are far from the others"
             )
-        x = as_float(position)  # in its own precision, as in `rebuild`, and all that is compared with it
-        empty = cls(
-            jnp.zeros((1, x.shape[1]), jnp.int32),
+        own = as_float(position).dtype  # in its own precision, as in `rebuild`, and all that is compared with it
+        room = max(1, int(np.ceil(slack * count_near(x, width, np.asarray(rigid)).max())))
+        return cls(
+            jnp.zeros((room, x.shape[1]), jnp.int32),
             rigid,
-            x,
+            jnp.full(x.shape, jnp.nan, own),  # it is stale
             jnp.asarray(0, jnp.int32),
             jnp.asarray(False),
             cells,
-            *(jnp.asarray(of_cells, x.dtype) for of_cells in (cutoff, skin, corner)),
+            *(jnp.asarray(of_cells, own) for of_cells in (cutoff, skin, corner)),
         )
-        room = max(1, int(np.ceil(slack * int(_longest(empty, x)))))
-        sized = replace(empty, index=jnp.zeros((room, x.shape[1]), jnp.int32))
-        return eqx.filter_jit(Neighbours.rebuild)(sized, x)
 
     @property
     def count(self) -> int:
@@ -171,7 +174,20 @@ def _rows(of: Neighbours, position: Float[Array, "d n"]) -> tuple[Int[Array, "k 
     return index.T, length
 
 
-@eqx.filter_jit
-def _longest(of: Neighbours, position: Float[Array, "d n"]) -> Int[Array, ""]:
-    """The largest number of neighbours of a particle."""
-    return jnp.max(_rows(of, position)[1])
+def count_near(
+    position: Float[np.ndarray, "d n"], reach: float, rigid: Bool[np.ndarray, " n"]
+) -> Int[np.ndarray, " n"]:
+    """On the host: how many others are within `reach` m of each particle; of a rigid one, others that are not.
+
+    **Arguments:** `position`, m; `reach`; `rigid`. **Returns:** the numbers.
+    """
+    from scipy.spatial import KDTree  # 0.1 s that `import difsim` does not need
+
+    def count(some):
+        own = KDTree(position[:, some].T, leafsize=16)
+        return own.query_ball_point(position[:, some].T, reach, return_length=True, workers=-1)
+
+    found = count(slice(None)) - 1
+    if rigid.any():
+        found[rigid] -= count(rigid) - 1
+    return found

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 from difsim.declarations import quantity
 from difsim.particles.entries import Rows
 from difsim.particles.neighbours import SLACK, Neighbours
-from difsim.typing import Scalar, require, require_last
+from difsim.typing import Scalar, as_float, require, require_last
 
 
 class Pairs(eqx.Module):
@@ -21,7 +21,7 @@ class Pairs(eqx.Module):
     The last m particles may be parts of bodies: parts of one body are no pair. They are compared with all others,
     so a few of them may be much larger than the rest.
 
-    **Arguments:** by `Pairs.allocate`.
+    **Arguments:** by `Pairs.empty`.
     """
 
     ends: tuple[Rows, Rows]  # the first and the second particle of each pair, and the pairs of each particle
@@ -33,40 +33,38 @@ class Pairs(eqx.Module):
     gap: Scalar = quantity("m", "range of the interaction")
 
     @classmethod
-    def allocate(cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=()) -> "Pairs":
-        """On the host: a list with a capacity of `slack` times the present pairs, at least n.
+    def empty(cls, position, radius, gap: float, skin: float, slack: float = SLACK, body=()) -> "Pairs":
+        """On the host: a stale list with room for `slack` times the present pairs, at least n.
 
         **Arguments:** `position` [3, n] m; `radius` [n] m; `gap` m, the range of the interaction; `skin`, `slack`: as
-        `Neighbours.allocate`; `body` [m], index of the body of each of the last m particles.
+        `Neighbours.empty`; `body` [m], index of the body of each of the last m particles.
         **Returns:** the list.
         **Raises:** ValueError as there, or for a `radius` that is not [n] and a `body` of all n.
         """
-        position, body = jnp.asarray(position), jnp.asarray(body, jnp.int32)
+        position, body = jnp.asarray(position), np.asarray(body, np.int32)
         # A gather beyond the end returns the last entry without an error.
         require_last("Pairs: position", position, 3, np.size(radius))
         require(body.size < np.size(radius), f"Pairs: {body.size} parts leave no particle alone")
-        alone = position.shape[1] - body.size
-        widest = 2 * float(np.max(radius[:alone])) + gap
-        near = Neighbours.allocate(position[:, :alone], widest, skin, slack)
-        start = position[:, alone:]
+        alone = np.size(radius) - body.size
+        own, widest = as_float(position).dtype, 2 * float(np.max(radius[:alone])) + gap
+        near = Neighbours.empty(position[:, :alone], widest, skin, slack)
+        ends = find_pairs(np.asarray(position, float), np.asarray(radius, float), body, gap + skin)
+        # At least one per particle: separate particles meet later, and spare capacity costs little.
+        room = max(np.size(radius), int(np.ceil(slack * ends[0].size)))
         # Parts of bodies may have many pairs.
         groups = (alone, body.size) if body.size else (alone,)
-
-        def ends(room):
-            return Rows.empty(room, groups, True), Rows.empty(room, groups, False)
-
-        empty = cls(
-            ends(1), near, jnp.asarray(radius), body, start, jnp.asarray(False), jnp.asarray(gap, start.dtype)
+        rows = (Rows.empty(room, groups, is_first) for is_first in (True, False))
+        roomy = tuple(row.with_room(who, slack) for row, who in zip(rows, ends, strict=True))
+        unplaced = jnp.full((3, body.size), jnp.nan, own)
+        return cls(
+            roomy,
+            near,
+            jnp.asarray(radius),
+            jnp.asarray(body),
+            unplaced,
+            jnp.asarray(False),
+            jnp.asarray(gap, own),
         )
-        # At least one per particle: separate particles meet later, and spare capacity costs little.
-        room = max(position.shape[1], int(np.ceil(slack * int(_count(empty, position)))))
-        sized = eqx.tree_at(lambda s: s.ends, empty, ends(room))
-        made = first, second, _ = eqx.filter_jit(_find)(sized, position)
-        real = np.asarray(first != second)
-        roomy = tuple(
-            s.with_room(np.asarray(x)[real], slack) for s, x in zip(sized.ends, (first, second), strict=True)
-        )
-        return eqx.filter_jit(Pairs._replace)(eqx.tree_at(lambda s: s.ends, sized, roomy), *made)
 
     @property
     def first(self) -> Int[Array, " p"]:
@@ -87,23 +85,19 @@ class Pairs(eqx.Module):
 
     def rebuild(self, position: Float[Array, "3 n"]) -> "Pairs":
         """The list, rebuilt; its overflow stays once it is set."""
-        alone, parts = self._split_positions(jax.lax.stop_gradient(position))
-        return eqx.tree_at(lambda s: (s.near, s.origin), self, (self.near.rebuild(alone), parts))._fill(position)
+        position = jax.lax.stop_gradient(position)
+        alone, parts = self._split_positions(position)
+        listed = eqx.tree_at(lambda s: (s.near, s.origin), self, (self.near.rebuild(alone), parts))
+        first, second, count = _find(listed, position)
+        made = [s.rebuild(x, first != second) for s, x in zip(self.ends, (first, second), strict=True)]
+        full = (count > self.first.shape[0]) | made[0][1] | made[1][1]
+        ends, overflow = (made[0][0], made[1][0]), self.overflow | listed.near.overflow | full
+        return eqx.tree_at(lambda s: (s.ends, s.overflow), listed, (ends, overflow))
 
     def _split_positions(self, position: Float[Array, "3 n"]):
         """The positions of free particles, and of the parts of bodies."""
         alone = position.shape[1] - self.body.size
         return position[:, :alone], position[:, alone:]
-
-    def _fill(self, position: Float[Array, "3 n"]) -> "Pairs":
-        return self._replace(*_find(self, jax.lax.stop_gradient(position)))
-
-    def _replace(self, first: Int[Array, " p"], second: Int[Array, " p"], count: Int[Array, ""]) -> "Pairs":
-        """The list with these pairs, and whether there are more than it has room for."""
-        made = [s.rebuild(x, first != second) for s, x in zip(self.ends, (first, second), strict=True)]
-        full = (count > self.first.shape[0]) | made[0][1] | made[1][1]
-        ends, overflow = (made[0][0], made[1][0]), self.overflow | self.near.overflow | full
-        return eqx.tree_at(lambda s: (s.ends, s.overflow), self, (ends, overflow))
 
     def match(self, first: Int[Array, " q"], second: Int[Array, " q"]) -> Int[Array, " p"]:
         """The index of each pair of this list in another one, -1 for a new pair, to remap the history of pairs.
@@ -161,7 +155,26 @@ def _candidates(of: Pairs, position: Float[Array, "3 n"]):
     return tuple(jnp.concatenate(both) for both in (own, other, (rows.T.ravel(), wide.ravel())))
 
 
-@eqx.filter_jit
-def _count(of: Pairs, position: Float[Array, "3 n"]) -> Int[Array, ""]:
-    """The number of pairs."""
-    return _find(of, position)[2]
+def find_pairs(
+    position: Float[np.ndarray, "3 n"], radius: Float[np.ndarray, " n"], body: Int[np.ndarray, " m"], width: float
+) -> tuple[Int[np.ndarray, " p"], Int[np.ndarray, " p"]]:
+    """On the host: the first and the second of each pair whose gap is below `width` m, as lists have them.
+
+    **Arguments:** `position` m and `radius` m; `body` of each of the last m; `width`. **Returns:** both.
+    """
+    from scipy.spatial import KDTree  # 0.1 s that `import difsim` does not need
+
+    alone = radius.size - body.size
+    grains = KDTree(position[:, :alone].T, leafsize=16)
+    first, second = grains.query_pairs(2 * radius[:alone].max() + width, output_type="ndarray").T
+    even = (first + second) % 2 == 0
+    found = [np.where(even, [second, first], [first, second])]
+    reach = radius[alone:] + radius[:alone].max() + width
+    met = grains.query_ball_point(position[:, alone:].T, reach) if body.size else ()
+    for part, near in enumerate(met, alone):
+        others = np.flatnonzero(body[: part - alone] != body[part - alone]) + alone
+        who = np.append(np.asarray(near, int), others)
+        found.append(np.stack([np.full(who.size, part), who]))
+    first, second = np.concatenate(found, axis=1)
+    gap = np.linalg.norm(position[:, first] - position[:, second], axis=0) - radius[first] - radius[second]
+    return first[gap < width], second[gap < width]

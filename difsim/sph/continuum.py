@@ -169,7 +169,7 @@ class Continuum(AbstractEstimating):
 
     def allocate(self, state: ContinuumState, skin: float, slack: float) -> Neighbours:
         reach = float(self.reach)
-        return Neighbours.allocate(state.position, reach, skin * reach, slack, self.rigid)
+        return Neighbours.empty(state.position, reach, skin * reach, slack, self.rigid)
 
     def fastest(self, state: ContinuumState) -> tuple[Scalar, Scalar]:
         squares = jnp.where(self.rigid, 0.0, jnp.sum(state.velocity**2, axis=0))

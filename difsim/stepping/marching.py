@@ -117,13 +117,19 @@ def with_room(model: AbstractParticles, progress: Progress) -> Progress:
     """`progress` with a larger list in place of one that ran out of room. On the host."""
     lists = progress.lists + 1
     near = model.allocate(progress.motion.state, float(progress.skin), MORE_ROOM ** (1 + int(lists)))
-    motion = model.with_memory(progress.motion, model.remap_memory(progress.motion, near))
     zero = jnp.asarray(0, jnp.int32)
     return eqx.tree_at(
         lambda p: (p.motion, p.neighbours, p.status, p.particle, p.lists),
         progress,
-        (motion, near, zero, zero - 1, lists),
+        (*_remember(model, progress.motion, near), zero, zero - 1, lists),
     )
+
+
+@eqx.filter_jit
+def _remember(model: AbstractParticles, motion: Any, near: Any) -> tuple[Any, Any]:
+    """The motion with the memories of another list, which is filled; and the list."""
+    near = near.rebuild(model.positions(motion.state))
+    return model.with_memory(motion, model.remap_memory(motion, near)), near
 
 
 class AbstractRule(eqx.Module):

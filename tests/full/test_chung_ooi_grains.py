@@ -95,7 +95,7 @@ def play(cases):
     """All of one law in one call; the two spheres, and each with the floor, are always in the list."""
     model = case(OXIDE).model
     both = jnp.array([[0.0, 1.5], [0.0, 0.0], [0.9, 0.9]]) * OXIDE["radius"]
-    near = model.allocate(model.at_rest(both), 0.5, 1.3)
+    near = model.allocate(model.at_rest(both), 0.5, 1.3).rebuild(both)
     assert near.at_walls[0].shape[0] >= 2 and near.pairs.first[0] != near.pairs.second[0]
     state, *peaks = play_cases(jax.tree.map(lambda *x: jnp.stack(x), *cases), near)
     return (*(np.asarray(getattr(state, name)) for name in ("velocity", "spin")), *map(np.asarray, peaks))

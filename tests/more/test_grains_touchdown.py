@@ -65,7 +65,7 @@ def test_each_foot_has_a_bed_with_its_contact_memory(bed):
     for at in state.walls:
         np.testing.assert_array_equal(at.memory.force, np.tile(kept, 3))
     # And so it comes to a run, whose list says who touches.
-    listed = Pairs.allocate(state.position, radius, 0.0, 0.01)
+    listed = Pairs.empty(state.position, radius, 0.0, 0.01).rebuild(state.position)
     told = remap_pairs(state.pairs, listed)
     touching = told.first != told.second
     np.testing.assert_array_equal(told.memory.force[:, touching], np.tile(kept[:, :1], 3))

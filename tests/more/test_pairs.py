@@ -30,7 +30,7 @@ def to_table(pairs: Pairs) -> np.ndarray:
 
 def test_each_pair_once():
     x, radius = sizes()
-    pairs = Pairs.allocate(x, radius, gap=0.004, skin=0.01, slack=2.0)
+    pairs = made(Pairs.empty(x, radius, gap=0.004, skin=0.01, slack=2.0), jnp.asarray(x))
     np.testing.assert_array_equal(to_table(pairs), all_pairs(x, 0.014, radius))
     assert not pairs.overflow and to_table(pairs).sum() > 200
     moved = x + 0.03 * np.random.default_rng(2).normal(size=x.shape)
@@ -43,7 +43,7 @@ def test_parts_of_one_body_do_not_meet():
     x, radius = sizes(60)
     radius[50:] = 0.25
     body = np.array([0] * 6 + [1] * 4)
-    pairs = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=2.0, body=body)
+    pairs = made(Pairs.empty(x, radius, gap=0.0, skin=0.01, slack=2.0, body=body), jnp.asarray(x))
     expected = all_pairs(x, 0.01, radius)
     expected[50:, 50:] &= body[:, None] != body
     np.testing.assert_array_equal(to_table(pairs), expected)
@@ -56,7 +56,7 @@ def test_parts_of_one_body_do_not_meet():
 
 def test_what_is_remembered_finds_its_pair():
     x, radius = sizes()
-    old = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=2.0)
+    old = made(Pairs.empty(x, radius, gap=0.0, skin=0.01, slack=2.0), jnp.asarray(x))
     new = made(old, jnp.asarray(x + 0.005 * np.random.default_rng(3).normal(size=x.shape)))
     place = np.asarray(eqx.filter_jit(Pairs.match)(new, old.first, old.second))
     before = {(i, j): k for k, (i, j) in enumerate(zip(*map(np.asarray, (old.first, old.second)), strict=True))}
@@ -68,16 +68,16 @@ def test_what_is_remembered_finds_its_pair():
 
 def test_overflow_is_a_value():
     x, radius = sizes()
-    pairs = Pairs.allocate(x, radius, gap=0.0, skin=0.01, slack=1.0)
+    pairs = made(Pairs.empty(x, radius, gap=0.0, skin=0.01, slack=1.0), jnp.asarray(x))
     crowded = made(pairs, jnp.asarray(0.7 * x))
     assert crowded.overflow and made(crowded, jnp.asarray(x)).overflow  # it stays
     with pytest.raises(ValueError, match="must be finite"):
-        Pairs.allocate(np.full((3, 4), np.nan), np.ones(4), 0.0, 0.1)
+        Pairs.empty(np.full((3, 4), np.nan), np.ones(4), 0.0, 0.1)
     for count in (3, 9):
         with pytest.raises(ValueError, match=r"position has shape \(3, 6\)"):
-            Pairs.allocate(np.zeros((3, 6)), np.ones(count), 0.0, 0.1)
+            Pairs.empty(np.zeros((3, 6)), np.ones(count), 0.0, 0.1)
     with pytest.raises(ValueError, match="no particle alone"):
-        Pairs.allocate(np.zeros((3, 2)), np.ones(2), 0.0, 0.1, body=(0, 0))
+        Pairs.empty(np.zeros((3, 2)), np.ones(2), 0.0, 0.1, body=(0, 0))
     with pytest.raises(ValueError, match="rigid has shape"):
         Neighbours.allocate(np.zeros((3, 6)), 0.1, 0.1, rigid=np.zeros(2, bool))
 
@@ -85,7 +85,7 @@ def test_overflow_is_a_value():
 def test_those_at_a_wall():
     x, radius = sizes()
     floor = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-    near = Near.allocate(x, radius, (floor,), 0.0, 0.01, slack=2.0)
+    near = eqx.filter_jit(Near.rebuild)(Near.empty(x, radius, (floor,), 0.0, 0.01, slack=2.0), jnp.asarray(x))
     listed = np.asarray(near.at_walls[0])
     np.testing.assert_array_equal(listed[listed < 300], np.flatnonzero(x[2] - radius <= 0.01))
     squeezed = eqx.filter_jit(Near.rebuild)(near, jnp.asarray(x).at[2].multiply(0.2))
