@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from difsim.declarations import part
 from difsim.dem.state import PADDING
-from difsim.particles.entries import Rows
+from difsim.particles.entries import ROUGH, Rows, size_room
 from difsim.particles.pairs import Pairs
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
@@ -63,7 +63,7 @@ class Near(eqx.Module):
         # Of those within their own diameter: scattered grains settle in a layer at a wall.
         wide, near = 2 * pairs.radius, eqx.filter_jit(_near_wall)
         counts = [int(jnp.sum(near(pairs, wall, jnp.asarray(position), wide))) for wall in walls]
-        rooms = tuple(jnp.zeros(1 + int(np.ceil(slack * count)), jnp.int32) for count in counts)
+        rooms = tuple(jnp.zeros(size_room(count, slack, ROUGH), jnp.int32) for count in counts)
         rows = Rows.empty(sum(room.size for room in rooms), (position.shape[1],))
         # A grain is once at each wall.
         rows = eqx.tree_at(lambda s: s.ranks, rows, (jnp.arange(len(walls), dtype=jnp.int32),))

@@ -22,6 +22,19 @@ from difsim.wide import by_platform
 
 BLANK = -1
 LEAST = 16  # entries that a particle has room for: equal spheres cannot have many more near ones
+FINE, ROUGH = 16, 4  # sizes in a power of two: of a list of all, whose room costs time, and of short ones
+
+
+def size_room(count: Any, slack: float, parts: int) -> int:
+    """Room for `slack` times a count, rounded up to one of `parts` numbers in each power of two.
+
+    So lists of like beds have arrays of one size, and share a compiled program.
+
+    **Arguments:** `count`; `slack`; `parts`. **Returns:** the room, at least 1.
+    """
+    needed = max(1.0, slack * float(count))
+    step = 2.0 ** np.floor(np.log2(needed)) / parts
+    return int(np.ceil(step * np.ceil(needed / step)))
 
 
 class Rows(eqx.Module):
@@ -72,7 +85,7 @@ class Rows(eqx.Module):
         **Arguments:** `who`, the particle of each entry, without padding; `slack`. **Returns:** the rows.
         """
         counts = np.split(np.bincount(who, minlength=sum(self.groups)), np.cumsum(self.groups)[:-1])
-        most = (max(LEAST, int(np.ceil(slack * count.max(initial=0)))) for count in counts)
+        most = (max(LEAST, size_room(count.max(initial=0), slack, ROUGH)) for count in counts)
         return eqx.tree_at(lambda s: s.ranks, self, tuple(jnp.arange(k, dtype=jnp.int32) for k in most))
 
     def rebuild(self, who: Int[Array, " q"], real: Bool[Array, " q"]) -> tuple["Rows", Bool[Array, ""]]:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.declarations import quantity
+from difsim.particles.entries import ROUGH, size_room
 from difsim.typing import Scalar, as_float
 from difsim.wide import by_platform
 
@@ -74,14 +75,14 @@ class Neighbours(eqx.Module):
             raise ValueError(f"Neighbours: rigid has shape {rigid.shape} for {x.shape[1]} particles")
         width = cutoff + skin
         corner = x.min(axis=1)
-        cells = tuple(int(c) + 1 for c in (np.ptp(x, axis=1) // width))
+        cells = tuple(size_room(c + 1, 1.0, ROUGH) for c in (np.ptp(x, axis=1) // width))
         if prod(cells) >= MOST_CELLS:
             raise ValueError(
                 f"Neighbours: particles up to {np.ptp(x, axis=1).max():.3g} m apart make {prod(cells):.3g} cells of "
                 f"{width:.3g} m, more than {MOST_CELLS:.3g}: leave out the particles that are far from the others"
             )
         own = as_float(position).dtype  # in its own precision, as in `rebuild`, and all that is compared with it
-        room = max(1, int(np.ceil(slack * count_near(x, width, np.asarray(rigid)).max())))
+        room = size_room(count_near(x, width, np.asarray(rigid)).max(), slack, ROUGH)
         return cls(
             jnp.zeros((room, x.shape[1]), jnp.int32),
             rigid,

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim.declarations import quantity
-from difsim.particles.entries import Rows
+from difsim.particles.entries import FINE, Rows, size_room
 from difsim.particles.neighbours import SLACK, Neighbours
 from difsim.typing import Scalar, as_float, require, require_last
 
@@ -50,7 +50,7 @@ class Pairs(eqx.Module):
         near = Neighbours.empty(position[:, :alone], widest, skin, slack)
         ends = find_pairs(np.asarray(position, float), np.asarray(radius, float), body, gap + skin)
         # At least one per particle: separate particles meet later, and spare capacity costs little.
-        room = max(np.size(radius), int(np.ceil(slack * ends[0].size)))
+        room = max(np.size(radius), size_room(ends[0].size, slack, FINE))
         # Parts of bodies may have many pairs.
         groups = (alone, body.size) if body.size else (alone,)
         rows = (Rows.empty(room, groups, is_first) for is_first in (True, False))

@@ -1,6 +1,7 @@
 """Flat lists of pairs against all pairs, when particles of many sizes move, crowd and part."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -90,3 +91,15 @@ def test_those_at_a_wall():
     np.testing.assert_array_equal(listed[listed < 300], np.flatnonzero(x[2] - radius <= 0.01))
     squeezed = eqx.filter_jit(Near.rebuild)(near, jnp.asarray(x).at[2].multiply(0.2))
     assert squeezed.overflow
+
+
+def test_lists_of_like_beds_have_one_size():
+    """Most of them share a compiled program; without rounded room each of the six has its own."""
+    floor = Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    shapes = set()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x, radius = rng.random((3, 4000)), rng.normal(0.03, 0.003, 4000)
+        near = Near.empty(x, radius, (floor,), 0.0, 0.01, slack=1.3)
+        shapes.add((near.pairs.near.cells, *(leaf.shape for leaf in jax.tree.leaves(near))))
+    assert len(shapes) <= 3
