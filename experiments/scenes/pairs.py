@@ -62,13 +62,13 @@ def collide_balls(n):
 
 def momenta_of_balls(model, solution):
     states, inertia = solution.states, 0.4 * model.mass * model.radius**2
-    return momenta(model.mass, states.position, states.velocity, inertia[:, None] * states.spin)
+    return momenta(model.mass, states.position, states.velocity, inertia[None, :, None] * states.spin)
 
 
 def collide_on_line(n):
     """Return two balls of 0.1 m on a line."""
     model = TwoBalls(Newton(n["restitution"], turns=0), n["mass"], (0.1, 0.1))
-    place, velocity = (x[:, None] * vector(1.0) for x in (n["place"], n["velocity"]))
+    place, velocity = (jnp.outer(x, vector(1.0)) for x in (n["place"], n["velocity"]))
     return model, TwoBallState(place, velocity), until_time(1.0, 2)
 
 

@@ -60,7 +60,7 @@ def momenta(model, solution):
     """Return momentum and angular momentum."""
     states = solution.states
     place, velocity, spin = (jnp.moveaxis(x, 1, -1) for x in (states.position, states.velocity, states.spin))
-    return parts.momenta(model.mass, place, velocity, model.inertia[:, None] * spin)
+    return parts.momenta(model.mass, place, velocity, model.inertia[None, :, None] * spin)
 
 
 BLOCK = np.stack(np.meshgrid(np.arange(6), np.arange(5), indexing="ij")).reshape(2, -1).astype(float)

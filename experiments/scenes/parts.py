@@ -42,7 +42,7 @@ def momenta(mass, position, velocity, spin) -> list[tuple[Array, Array]]:
     **Arguments:** `mass` [b] kg; `position` m and `velocity` m/s [T, b, 3]; `spin`, the angular momentum of each about
     its own centre [T, b, 3].
     """
-    each = mass[:, None] * velocity
+    each = mass[None, :, None] * velocity
     push = jnp.max(jnp.sum(safe.norm(each), axis=1))
     angular = jnp.sum(jnp.cross(position, each) + spin, axis=1)
     return [(jnp.sum(each, axis=1), push), (angular, push * jnp.max(safe.norm(position)))]

@@ -78,7 +78,7 @@ def half_period_and_drifts(solution, n):
     """
     first, last, inertia = solution.states.spin[0], solution.last.spin, n["inertia"]
     rate = (inertia[2] - inertia[0]) * last[2] * last[0] / inertia[1]
-    momentum = jnp.linalg.norm(solution.states.spin * inertia, axis=1)
+    momentum = jnp.linalg.norm(solution.states.spin @ jnp.diag(inertia), axis=1)
     drifts = (jnp.max(jnp.abs(x / x[0] - 1)) for x in (momentum, solution.energy["kinetic"]))
     return solution.times[-1] - (last[1] + first[1]) / rate, *drifts
 
