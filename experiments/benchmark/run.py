@@ -46,7 +46,7 @@ class Benchmark(Study):
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
     objective. cobbles: collisions of two irregular stones and their derivatives, without a peer.
     cobbles-estimation: fits of an arc to the pixels of markers against scipy's with numerical derivatives.
-    compile: seconds to trace, lower and compile, by workload and derivative, beside bare solves of diffrax.
+    compile: seconds to trace, lower and compile, by workload and derivative, against bare solves of diffrax.
     contact: the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names.
     dem: a settling bed of grains against LIGGGHTS and YADE where they are installed.
     gpu: times of the hot loops on this machine's GPU, and their distance from a CPU's results.
