@@ -5,10 +5,7 @@ same tolerances, which ends where the surface is touched or at the last time: wh
 Both are compiled as fits are, by `compile_sooner`.
 """
 
-import json
-import os
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from difsim import FixedSteps, Forward, Ignore, Reverse, Unrolled, allocate, simulate
+from difsim import Forward, Ignore, Reverse, allocate, simulate
 from difsim.dynamics import AbstractModel, Flight, FlightState
 from difsim.gravity import AbstractField, Gridded, Polyhedron
 from difsim.session import OLDER_EMITTER
@@ -33,8 +30,11 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import STRICT, problem
 from experiments.agilkia.solve import with_solver
 from experiments.agilkia.worlds import analogue
+from experiments.benchmark import gradient_scenes
 from experiments.benchmark.cobbles import _ends
 from experiments.benchmark.dem import DT, bed
+from experiments.benchmark.derivatives import place_by
+from experiments.benchmark.peers import ask
 from experiments.benchmark.timing import row
 from experiments.cliff.scene import Cliff, soil
 from experiments.cobbles import paper
@@ -45,7 +45,8 @@ from experiments.cobbles.montecarlo import times, world
 from experiments.cobbles.nominal import release
 from experiments.cobbles.paper_estimation import BOX
 from experiments.cobbles.stones import cobble, stone
-from experiments.scenes.catalogue import find
+from experiments.scenes import hard
+from experiments.scenes.scene import Scene
 from inversion import Problem
 
 UNITS = {
@@ -84,19 +85,11 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
                     yield row(f"{name}, {kind}: {what}", value, UNITS[what], theirs.get(what, np.nan))
     finally:
         jax.config.update("jax_enable_compilation_cache", kept)
-    for name, kinds in _other_engines().items():
+    peers = ask("DIFSIM_COMPILE_PEERS", "compile_peers.py", needs="mujoco-mjx and jax-md of our jax")
+    for name, kinds in (peers or {}).items():
         for kind, stages in kinds.items():
             for what, value in stages.items():
                 yield row(f"{name}, {kind}: {what}", np.nan, UNITS[what], value)
-
-
-def _other_engines() -> dict[str, dict[str, dict[str, float]]]:
-    """Stages by workload and derivative of MJX and JAX MD, whose Python DIFSIM_COMPILE_PEERS names."""
-    python = os.environ.get("DIFSIM_COMPILE_PEERS")
-    if python is None:
-        return {}
-    script = [python, str(Path(__file__).with_name("compile_peers.py"))]
-    return json.loads(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
 
 
 def _kinds(work: Workload) -> Iterator[tuple[str, Callable, Callable | None]]:
@@ -142,9 +135,8 @@ def _cpu(call: Callable) -> tuple[Any, float]:
     return found, time.process_time() - started
 
 
-def _build_scene(name: str, *by: str) -> Workload:
+def _build_scene(scene: Scene, *by: str) -> Workload:
     """A scene by some of its numbers; the bare solve has its field and one event."""
-    scene = find(name)
     middle = jax.tree.map(jnp.asarray, scene.middle)
     at = jnp.stack([middle[name] for name in by])
     until = {} if scene.engine.until is None else {"until": scene.engine.until}
@@ -264,8 +256,8 @@ def _stones() -> Workload:
 
 def _grains() -> Workload:
     model, position = bed(1000)
-    of = lambda p: eqx.tree_at(lambda m: m.law.friction, model, p[0])  # noqa: E731
-    return _particles(of, model, model.at_rest(position), DT, 0.5)
+    state = model.at_rest(position)
+    return _particles(lambda p: eqx.tree_at(lambda m: m.law.friction, model, p[0]), model, state, DT, 0.5)
 
 
 def _soil() -> Workload:
@@ -276,23 +268,17 @@ def _soil() -> Workload:
     return _particles(lambda p: eqx.tree_at(lambda m: m.material.friction, model, p[0]), model, state, dt, 0.4)
 
 
-def _particles(of: Callable, model: Any, state: Any, dt: float, friction: float) -> Workload:
+def _particles(model_by: Callable, model: Any, state: Any, dt: float, friction: float) -> Workload:
     """Twenty steps; one unrolled program has both derivatives."""
-    near = allocate(model, state)
-
-    def run(p):
-        way = {"solver": FixedSteps(20, neighbours=near), "derivative": Unrolled()}
-        end = simulate(of(p), state, [0.0, 20 * dt], **way, throw=False)
-        return jnp.mean(end.last.position)
-
-    return Workload(run, jnp.array([friction]), run)
+    place = place_by(model_by, state, allocate(model, state), dt, 20)
+    return Workload(place, jnp.array([friction]), place)
 
 
 WORKLOADS = {
-    "bounce of a point": lambda: _build_scene("hard ball, bounces", "height", "restitution"),
-    "hard ball that bounces and rolls": lambda: _build_scene("hard ball on a slope", "restitution", "friction"),
-    "ball that slides and rolls": lambda: _build_scene("ball, slides and rolls", "friction", "along"),
-    "hopper": lambda: _build_scene("cube of paper 003", "restitution", "friction", "height"),
+    "bounce of a point": lambda: _build_scene(hard.BOUNCING, "height", "restitution"),
+    "hard ball that bounces and rolls": lambda: _build_scene(hard.BOUNCING_BALL, "restitution", "friction"),
+    "ball that slides and rolls": lambda: _build_scene(gradient_scenes.ROLLING, "friction", "along"),
+    "hopper": lambda: _build_scene(gradient_scenes.TUMBLING, "restitution", "friction", "height"),
     "touchdown": _touchdown,
     "flight in a polyhedron": _polyhedron,
     "flight in a fast field": _fast_field,

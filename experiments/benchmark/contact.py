@@ -1,7 +1,5 @@
 """Hoppers that bounce against MuJoCo's C engine at equal landing error; the cost of derivatives and of batches."""
 
-import os
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -21,6 +19,7 @@ from difsim.dynamics import Hopper
 from difsim.gravity import Uniform
 from difsim.shape import Plane
 from difsim.stepping.solvers import AbstractSolver
+from experiments.benchmark.peers import find_python, run_script
 from experiments.benchmark.timing import cpu_seconds, row
 from experiments.hopper import imhotep
 from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground
@@ -106,12 +105,7 @@ def rows(seeds: int, folder: Path) -> list[dict[str, Any]]:
     An error is the median over launches of the distance to a side's own converged end, over the path; each side
     takes its largest step or loosest tolerance below ERROR. Costs are medians over `seeds` runs.
     """
-    peer = os.environ.get(PEER)
-    if peer is None:
-        print(
-            f"{PEER} names no interpreter with mujoco: rows without a peer. Make one with\n"
-            f"  python -m venv mujoco && mujoco/bin/pip install mujoco && export {PEER}=mujoco/bin/python"
-        )
+    peer = find_python(PEER, needs="mujoco")
     found = []
     for case in CASES:
         start = launches(case, 0)
@@ -207,7 +201,7 @@ def _peer(
         spin=start.spin,
     )
     result = where.with_suffix(".peer.npz")
-    subprocess.run([python, Path(__file__).parent / "contact_mujoco.py", where, result], check=True)
+    run_script(python, "contact_mujoco.py", where, result)
     found = np.load(result)
     errors = np.median(np.linalg.norm(found["ends"] - found["reference"], axis=2) / path, axis=1)
     return {

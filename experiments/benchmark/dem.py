@@ -13,7 +13,6 @@ import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, allocate, run, simulate
+from difsim import FixedSteps, allocate, run
 from difsim.contact.restitution import attractive_restitution, clipped_ratio
 from difsim.dem import Grains, HertzMindlin
-from difsim.dem.state import GrainsState
 from difsim.shape import Plane
+from experiments.benchmark.derivatives import cost_rows, place_by
 from experiments.benchmark.timing import cpu_seconds, row, to_float32, to_float32_except
 
 RADIUS, DENSITY, GRAVITY = 5e-3, 2500.0, 9.81
@@ -62,7 +61,9 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     for count in OTHERS:
         cost, _ = _settle(*bed(count), seeds, SHORT, WIDER)
         yield row(f"{SHORT} steps of {count} spheres, a particle-step, over that of {COUNT}", cost / short, "1")
-    yield from _derivatives(model, end, seeds)
+    by_friction = lambda x: eqx.tree_at(lambda m: m.law.friction, model, x)  # noqa: E731
+    place = place_by(by_friction, end, allocate(model, end), DT, 100)
+    yield from cost_rows(place, model.law.friction, seeds)
 
 
 def lower_precision(case: tuple[Grains, jax.Array]) -> tuple[Grains, jax.Array]:
@@ -163,24 +164,3 @@ def _yade(model: Grains, position: jax.Array, folder: Path) -> dict[str, float] 
     environment = os.environ | {"DEM_CASE": str(case.resolve()), "DEM_RESULT": str(result.resolve())}
     subprocess.run([program, "-x", "-n", "-j1", script], check=True, env=environment, capture_output=True)
     return json.loads(result.read_text())
-
-
-def _derivatives(model: Grains, state: GrainsState, seeds: int) -> Iterator[dict[str, Any]]:
-    """Cost over the same steps without, of derivatives of the mean height by friction."""
-    near = allocate(model, state)
-
-    def height(friction):
-        of = eqx.tree_at(lambda m: m.law.friction, model, friction)
-        unrolled = {"solver": FixedSteps(100, neighbours=near), "derivative": Unrolled()}
-        return jnp.mean(simulate(of, state, [0.0, 100 * DT], **unrolled, throw=False).last.position[2])
-
-    friction = model.law.friction
-    ways = {
-        "value": height,
-        "forward derivative by one number": lambda x: jax.jvp(height, (x,), (jnp.ones_like(x),)),
-        "reverse derivative": jax.value_and_grad(height),
-    }
-    compiled = {name: jax.jit(way) for name, way in ways.items()}
-    costs = {name: cpu_seconds(partial(way, friction), seeds)[1] for name, way in compiled.items()}
-    for name in list(ways)[1:]:
-        yield row(f"{name}, over the value", costs[name] / costs["value"], "1")

@@ -13,13 +13,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import FixedSteps, Unrolled, gravity, simulate
+from difsim import gravity
 from difsim.dem.near import Near
 from difsim.mesh import TriMesh
 from difsim.particles.neighbours import Neighbours
 from difsim.stepping.marching import EqualSteps, NeighbourList, Progress, advance, allocate, initialise
 from difsim.wide import accelerators
 from experiments.benchmark import compile, dem, sph
+from experiments.benchmark.derivatives import place_by
 from experiments.benchmark.timing import row, to_float32
 from experiments.cliff.scene import ROWS, Cliff, soil
 from inversion.threads import map_in_threads
@@ -174,32 +175,27 @@ def _pairs(near: Near | Neighbours) -> int:
     return int(jnp.sum(near.index != jnp.arange(near.index.shape[1])[None]))
 
 
-def _friction_gradient(model: Callable, begun: Progress, dt: float, friction: float) -> Program:
-    """The reverse derivative of where particles are after some steps."""
-
+def _gradient(model_by: Callable, begun: Progress, dt: float, at: float) -> Program:
+    """The reverse derivative of where particles are after some steps, by friction."""
     arrays, static = eqx.partition(begun, eqx.is_array)
 
     def run(friction, arrays):
         begun = eqx.combine(arrays, static)
-        solver = FixedSteps(STEPS, neighbours=NeighbourList(begun.neighbours, begun.skin))
-        way, times = {"solver": solver, "derivative": Unrolled()}, jnp.array([0.0, STEPS * dt])
-        end = simulate(model(friction), begun.motion.state, times, **way, throw=False)
-        return jnp.mean(end.last.position)
+        near = NeighbourList(begun.neighbours, begun.skin)
+        return place_by(model_by, begun.motion.state, near, dt, STEPS)(friction)
 
-    return Program(jax.grad(run), (jnp.asarray(friction), arrays))
+    return Program(jax.grad(run), (jnp.asarray(at), arrays))
 
 
 def _grains_by_friction() -> Program:
     model, position = dem.bed(GRAINS, *TOUCHING)
-    begun = _begin(model, model.at_rest(position))
-    with_friction = lambda mu: eqx.tree_at(lambda m: m.law.friction, model, mu)  # noqa: E731
-    return _friction_gradient(with_friction, begun, dem.DT, dem.FRICTION)
+    by_friction = lambda mu: eqx.tree_at(lambda m: m.law.friction, model, mu)  # noqa: E731
+    return _gradient(by_friction, _begin(model, model.at_rest(position)), dem.DT, dem.FRICTION)
 
 
 def _soil_by_friction() -> Program:
     model, begun, dt = _heap()
-    with_friction = lambda mu: eqx.tree_at(lambda m: m.material.friction, model, mu)  # noqa: E731
-    return _friction_gradient(with_friction, begun, dt, 0.4)
+    return _gradient(lambda mu: eqx.tree_at(lambda m: m.material.friction, model, mu), begun, dt, 0.4)
 
 
 def _polyhedron() -> Program:

@@ -4,9 +4,9 @@ Run as a script with a Python that has `mujoco-mjx` and `brax` (of one jax): it 
 of difsim is imported here, and difsim imports nothing of this.
 
 A ball falls from a gap of 1.2 m at 9.81 m/s² and bounces once; z is the gap after 1 s. Each engine's own
-derivatives (forward mode) of z by the height and by its number for restitution stand beside the slope of the same
+derivatives (forward mode) of z by the height and by its number for restitution are compared with the slope of the same
 program's own values, fitted over ±5 % (which averages over where in a step the contact begins), and, for the
-height, beside the closed form with the restitution that the engine realised.
+height, with the closed form with the restitution that the engine realised.
 """
 
 import json

@@ -5,10 +5,7 @@ tangents in its text, and its cost over a run without derivatives. Everything is
 wrong too: plain derivatives through the steps stand there to show why they are not the default.
 """
 
-import json
 import math
-import os
-import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,15 +16,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from difsim import Adaptive, FixedSteps, Forward, Ignore, MaxImpacts, Reverse, Solution, Status
-from experiments.benchmark import gradient_touchdown
+from difsim import Adaptive, FixedSteps, Forward, Ignore, MaxImpacts, Reverse, Solution, Status, simulate
+from experiments.benchmark import gradient_scenes, gradient_touchdown
+from experiments.benchmark.peers import ask
 from experiments.benchmark.timing import cpu_seconds, row
-from experiments.scenes import closed, cubes, line
-from experiments.scenes.closed import time_of_bounces
+from experiments.scenes import hard, pairs
 from experiments.scenes.engines import Options
-from experiments.scenes.scene import Numbers, Prepared, Scene, end, evaluate_exact, prepare
+from experiments.scenes.parts import EARTH
+from experiments.scenes.scene import Numbers, Scene
 from inversion.progress import show_progress
 
 PEERS = "DIFSIM_GRADIENT_PEERS"  # a Python with mujoco-mjx and brax
@@ -77,53 +76,33 @@ class Work:
 
 def suite() -> list[Work]:
     """Return every scene with the ways to run it."""
-    bounces = (1, 2, 3, 4, 6, 8, 10)
+    bounces, made = (1, 2, 3, 4, 6, 8, 10), gradient_scenes
+    # One number of impacts for all: another one compiles again.
+    impacts, impact = ({"impacts": {"until": MaxImpacts(n)}} for n in (bounces[-1], 1))
+    oblique, pair = ("along", "restitution", "friction"), ("place", "velocity")
     return [
-        # One number of impacts for all: another one compiles again.
-        *(
-            bounce(n, closed.BOUNCING, "hard ball", {"impacts": {"until": MaxImpacts(bounces[-1])}})
-            for n in bounces
-        ),
-        Work(
-            "hard oblique impact",
-            closed.GRAZING,
-            ("along", "restitution", "friction"),
-            {"impacts": {"until": MaxImpacts(1)}},
-            {"along": 4.0},
-        ),
-        Work(
-            "hard pair of balls",
-            closed.COLLIDING,
-            ("place", "velocity"),
-            {"impacts": {"until": MaxImpacts(1)}},
-            closed.COLLIDING.cases[0],
-        ),
-        bounce(1, SMOOTHED, "smoothed", EVERY),
-        *(bounce(n, SMOOTHED, "smoothed", CONTROLLED) for n in bounces[1:]),
-        *(bounce(n, CLIPPED, "clipped force", CONTROLLED) for n in (1, 10)),
-        bounce(
-            1,
-            line.falling_ball("proportional", line.proportional),
-            "damper with the force, sharp",
-            CONTROLLED | PLAIN,
-        ),
-        bounce(1, KINKED, "kink at touch", EVERY),
-        bounce(1, JUMPING, "jump at touch", EVERY),
-        Work("soft pair of balls", line.COLLIDING, ("place", "velocity"), CONTROLLED | PLAIN),
-        Work("oblique impact", cubes.OBLIQUE, ("friction", "along"), CONTROLLED | PLAIN),
-        Work("sliding to rolling", cubes.ROLLING, ("friction", "along"), CONTROLLED | PLAIN),
-        *(tumble(n, cubes.TUMBLING, "cube", cubes.TIMES[n]) for n in cubes.TIMES),
-        *(tumble(n, cubes.SLOW, "cube in 6e-05 m/s²", cubes.SLOW_TIMES[n]) for n in cubes.SLOW_TIMES),
+        *(bounce(n, hard.BOUNCING, "hard ball", impacts) for n in bounces),
+        Work("hard oblique impact", hard.STRIKING, oblique, impact, hard.STRIKING.exact.cases[0]),
+        Work("hard pair of balls", pairs.COLLIDING, pair, impact, pairs.COLLIDING.exact.cases[0]),
+        bounce(1, made.SMOOTHED, "smoothed", EVERY),
+        *(bounce(n, made.SMOOTHED, "smoothed", CONTROLLED) for n in bounces[1:]),
+        *(bounce(n, made.CLIPPED, "clipped force", CONTROLLED) for n in (1, 10)),
+        bounce(1, made.PROPORTIONAL, "damper with the force, sharp", CONTROLLED | PLAIN),
+        bounce(1, made.KINKED, "kink at touch", EVERY),
+        bounce(1, made.JUMPING, "jump at touch", EVERY),
+        Work("soft pair of balls", made.PAIR, pair, CONTROLLED | PLAIN),
+        Work("oblique impact", made.OBLIQUE, ("friction", "along"), CONTROLLED | PLAIN),
+        Work("sliding to rolling", made.ROLLING, ("friction", "along"), CONTROLLED | PLAIN),
+        *(tumble(n, made.TUMBLING, "cube", made.TIMES[n]) for n in made.TIMES),
+        *(tumble(n, made.SLOW, "cube in 6e-05 m/s²", made.SLOW_TIMES[n]) for n in made.SLOW_TIMES),
     ]
 
 
-SMOOTHED, CLIPPED = (line.falling_ball(law.__name__, law) for law in (line.smoothed, line.clipped))
-KINKED, JUMPING = (line.falling_ball(law.__name__, law) for law in (line.kinked, line.jumping))
-
-
 def bounce(n: int, scene: Scene, name: str, ways: dict[str, Options]) -> Work:
-    """Return a ball after n bounces, by height and restitution."""
-    chosen = {"height": closed.FALL_FROM, "restitution": 0.8, "time": time_of_bounces(n)}
+    """Return a ball that is released from 1.2 m, in its flight after n bounces, by height and restitution."""
+    height, e = 1.2, 0.8
+    time = (2 * height / EARTH) ** 0.5 * (1 + 2 * sum(e**k for k in range(1, n)) + 0.8 * e**n)
+    chosen = {"height": height, "restitution": e, "time": time}
     return Work(f"{name}, {n} bounces", scene, ("height", "restitution"), ways, chosen)
 
 
@@ -133,23 +112,21 @@ def tumble(n: int, scene: Scene, name: str, time: float) -> Work:
 
 
 @eqx.filter_jit
-def value(scene: Scene, numbers: Numbers, prepared: Prepared, options: Options) -> tuple[Array, Solution]:
-    """Return what is observed, or the closed forms' quantities, and the solution."""
-    watched, exact, solution = end(scene, numbers, prepared, options | {"trust": Ignore()})
-    return (exact if scene.exact else watched), solution
+def value(scene: Scene, numbers: Numbers, options: Options) -> tuple[Array, Solution]:
+    """Return what is observed, or known in closed form, and the solution."""
+    model, state, times = scene.build(numbers)
+    solution = simulate(model, state, times, **options, trust=Ignore(), throw=False)
+    known = jnp.array(scene.exact.ours(solution, numbers), float)
+    return known if known.size else ravel_pytree(scene.observe(solution.last))[0], solution
 
 
 @eqx.filter_jit
-def jacobian(
-    scene: Scene, numbers: Numbers, by: tuple[str, ...], prepared: Prepared, options: Options
-) -> tuple[Array, Solution]:
+def jacobian(scene: Scene, numbers: Numbers, by: tuple[str, ...], options: Options) -> tuple[Array, Solution]:
     """Return the derivative of `value` by some numbers [m, p], and the solution: in reverse mode if that is the way."""
     differentiate = jax.jacrev if isinstance(options.get("derivative"), Reverse) else jax.jacfwd
-
-    def evaluate(chosen):
-        return value(scene, numbers | chosen, prepared, options)
-
-    found, solution = differentiate(evaluate, has_aux=True)({name: numbers[name] for name in by})
+    found, solution = differentiate(lambda chosen: value(scene, numbers | chosen, options), has_aux=True)(
+        {name: numbers[name] for name in by}
+    )
     return as_matrix(found), solution
 
 
@@ -160,17 +137,16 @@ def as_matrix(found: dict[str, Array]) -> Array:
 
 def reference(work: Work) -> np.ndarray:
     """Return the Jacobian that a way's is compared with."""
-    numbers, prepared = work.numbers, prepare(work.scene, work.numbers)
-    if not work.scene.exact:
-        return np.asarray(jacobian(work.scene, numbers, work.by, prepared, STRICTEST)[0])
-    exact = jax.jacfwd(lambda chosen: evaluate_exact(work.scene, numbers | chosen) / prepared.exact)
+    scene, numbers = work.scene, work.numbers
+    if not scene.exact.quantities:
+        return np.asarray(jacobian(scene, numbers, work.by, STRICTEST)[0])
+    exact = jax.jacfwd(lambda chosen: scene.expect(numbers | chosen))
     return np.asarray(as_matrix(exact({name: numbers[name] for name in work.by})))
 
 
 def error(work: Work, options: Options, exact: np.ndarray) -> tuple[float, Solution]:
     """Return the worst entry of the Jacobian's error over the largest entry, and the solution."""
-    prepared = prepare(work.scene, work.numbers)
-    found, solution = jacobian(work.scene, work.numbers, work.by, prepared, options)
+    found, solution = jacobian(work.scene, work.numbers, work.by, options)
     return float(np.abs(found - exact).max() / np.abs(exact).max()), solution
 
 
@@ -190,13 +166,11 @@ def rows(points: int, folder: Path) -> list[dict[str, Any]]:
 
 def work_rows(work: Work) -> list[dict[str, Any]]:
     """Return the error of each way, and its cost over a run without derivatives."""
-    exact, numbers = reference(work), work.numbers
-    prepared = prepare(work.scene, numbers)
-    found = []
+    exact, numbers, found = reference(work), work.numbers, []
     for name, options in work.ways.items():
         worst, solution = error(work, options, exact)
-        slope = cpu_seconds(lambda o=options: jacobian(work.scene, numbers, work.by, prepared, o), REPEATS)[1]
-        plain = cpu_seconds(lambda o=options: value(work.scene, numbers, prepared, o), REPEATS)[1]
+        slope = cpu_seconds(lambda o=options: jacobian(work.scene, numbers, work.by, o), REPEATS)[1]
+        plain = cpu_seconds(lambda o=options: value(work.scene, numbers, o), REPEATS)[1]
         found.append(row(f"{work.name}, {name}{_notes(solution)}", worst, "relative"))
         found.append(row(f"{work.name}, {name}: cost of {exact.shape[1]}", slope / plain, "forward"))
     return found
@@ -215,20 +189,10 @@ def _notes(solution) -> str:
 def peer_rows() -> list[dict[str, Any]]:
     """The single bounce in MuJoCo MJX and Brax: `ours` is the engine's own derivative, `peer` what it should be.
 
-    They need a Python of their own, named by the environment variable DIFSIM_GRADIENT_PEERS
-    (`pip install mujoco-mjx brax`). By the height it should be the closed form's, by the engine's number for
-    restitution the slope of its own values.
+    By the height it should be the closed form's, by the engine's number for restitution the slope of its own values.
     """
-    interpreter = os.environ.get(PEERS)
-    if not interpreter:
-        print(f"no rows of other engines: set {PEERS} to a Python with mujoco-mjx and brax")
-        return []
-    script = Path(__file__).parent / "gradient_peers.py"
-    # Without our flags of XLA: as their users run them.
-    theirs = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}
-    done = subprocess.run([interpreter, script], stdout=subprocess.PIPE, text=True, check=True, env=theirs)
     found = []
-    for engine in json.loads(done.stdout.splitlines()[-1]):
+    for engine in ask(PEERS, "gradient_peers.py", needs="mujoco-mjx brax") or []:
         derivative = engine["derivative"] or [math.nan, math.nan]
         expected = (engine["closed"], engine["slopes"][1])
         for what, ours, peer in zip(("height", engine["parameter"]), derivative, expected, strict=True):

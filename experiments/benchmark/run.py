@@ -23,30 +23,30 @@ from experiments.benchmark import (
 )
 from experiments.harness import Found, Study
 
+BENCHMARKS = {
+    "agilkia": agilkia,
+    "cobbles": cobbles,
+    "cobbles-estimation": cobbles_estimation,
+    "compile": compile,
+    "contact": contact,
+    "dem": dem,
+    "gpu": gpu,
+    "gradients": gradients,
+    "gravity": gravity,
+    "shapes": shapes,
+    "sph": sph,
+}
+
 
 @dataclass
 class Benchmark(Study):
     """Measure against a peer on the same work, in one run; medians, and ratios rather than seconds."""
 
-    stage: tyro.conf.Positional[
-        Literal[
-            "agilkia",
-            "cobbles",
-            "cobbles-estimation",
-            "compile",
-            "contact",
-            "dem",
-            "gpu",
-            "gradients",
-            "gravity",
-            "shapes",
-            "sph",
-        ]
-    ]
+    stage: tyro.conf.Positional[Literal[*BENCHMARKS]]
     """agilkia: gradients and branch and bound against differential evolution, over seeds, on the paper's
     objective. cobbles: collisions of two irregular stones and their derivatives, without a peer.
     cobbles-estimation: fits of an arc to the pixels of markers against scipy's with numerical derivatives.
-    compile: seconds to trace, lower and compile, by workload and derivative, beside bare solves of diffrax.
+    compile: seconds to trace, lower and compile, by workload and derivative, against bare solves of diffrax.
     contact: the bouncing cube against MuJoCo's C engine, in the interpreter that DIFSIM_MUJOCO_PYTHON names.
     dem: a settling bed of grains against LIGGGHTS and YADE where they are installed.
     gpu: times of the hot loops on this machine's GPU, and their distance from a CPU's results.
@@ -80,17 +80,4 @@ def _print(row: dict[str, Any]) -> None:
     print(f"{row['work']:72s}{ours:>12s}{peer:>12s}{ratio:>10s}  {row['unit']}", flush=True)
 
 
-BENCHMARKS = {
-    "agilkia": agilkia,
-    "cobbles": cobbles,
-    "cobbles-estimation": cobbles_estimation,
-    "compile": compile,
-    "contact": contact,
-    "dem": dem,
-    "gpu": gpu,
-    "gradients": gradients,
-    "gravity": gravity,
-    "shapes": shapes,
-    "sph": sph,
-}
 Benchmark.stages = {name: _make_stage(name, module.rows) for name, module in BENCHMARKS.items()}

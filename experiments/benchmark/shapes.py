@@ -18,10 +18,10 @@ BATCH = 256  # points at once: their pieces of the table stay in the cache
 
 
 def rows(seeds: int, _: Path) -> list[dict[str, Any]]:
-    """`ours` and `peer` in ns a point, or `ours` an error in m beside the peer's 0; on the analogue of 67P.
+    """`ours` and `peer` in ns a point, or `ours` an error in m, of which the peer has none; on the analogue of 67P.
 
     The peer of the grid is libigl's pseudonormal distance, which gives the nearest point and so the normal too.
-    Its tree is built anew in each call, so it gets many points. CPU time of all threads together, medians over
+    Its tree is built in each call, so it gets many points. CPU time of all threads together, medians over
     `seeds` runs.
     """
     mesh = comet_67p(100.0)

@@ -6,7 +6,6 @@ same state in mid-collapse; and with the equations and the integrator that it sh
 
 import os
 import resource
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 
 import difsim
-from difsim import FixedSteps, Unrolled, allocate, simulate
+from difsim import FixedSteps, allocate
 from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import resume
+from experiments.benchmark.derivatives import cost_rows, place_by
+from experiments.benchmark.peers import find_python, run_script
 from experiments.benchmark.timing import cpu_seconds, row, to_float32, to_float32_except
 from experiments.cliff.scene import ROWS, Cliff, soil
 
@@ -55,7 +56,9 @@ def rows(seeds: int, folder: Path) -> Iterator[dict[str, Any]]:
     )
     for size in LARGER:
         yield from _measure_size(size, cpu)
-    yield from _derivatives(model, run, dt, seeds)
+    state, friction = run.motion.state, model.material.friction
+    by_friction = lambda x: eqx.tree_at(lambda m: m.material.friction, model, x)  # noqa: E731
+    yield from cost_rows(place_by(by_friction, state, allocate(model, state), dt, STEPS), friction, seeds)
     yield from _measure_single_precision(model, run, end, dt, cpu, seeds)
 
 
@@ -87,9 +90,7 @@ def _against_peer(
     cliff: Cliff, model: Continuum, dt: float, folder: Path, schemes: dict[str, tuple[str, Progress, tuple]]
 ) -> Iterator[dict[str, Any]]:
     """Rows of each scheme: its script, where it starts, and what `_time` says of ours from there."""
-    python = os.environ.get(PEER)
-    if python is None:
-        print(f"{PEER} names no interpreter with pysph (Debian: python3-pysph, /usr/bin/python3): no peer")
+    python = find_python(PEER, needs="pysph (Debian: python3-pysph, /usr/bin/python3)")
     for name, (script, run, (cpu, wall, end)) in schemes.items():
         count = run.motion.state.density.size
         label = f"cliff of {count} particles, a particle-step"
@@ -97,10 +98,11 @@ def _against_peer(
             yield row(f"{label}, CPU", 1e6 * cpu, "us")
             yield row(f"{label}, wall", 1e6 * wall, "us")
             continue
-        case = folder / "sph_case.npz"
+        case, result = (folder.resolve() / name for name in ("sph_case.npz", "sph_peer.npz"))
         np.savez(case, **_case(cliff, model, run), dt=dt, steps=STEPS)
         for threads in sorted({1, os.cpu_count() or 1}):
-            theirs = _peer(python, script, case, folder / "sph_peer.npz", threads)
+            run_script(python, script, case, result, OMP_NUM_THREADS=str(threads))
+            theirs = np.load(result)
             for clock, ours in (("cpu", cpu), ("wall", wall)):
                 work = f"{label}, {clock}, {threads} threads of PySPH, {name}"
                 yield row(work, 1e6 * ours, "us", 1e6 * float(theirs[clock]))
@@ -127,13 +129,6 @@ def _case(cliff: Cliff, model: Continuum, run: Progress) -> dict[str, Any]:
     }
 
 
-def _peer(python: str, name: str, case: Path, result: Path, threads: int) -> Any:
-    script = Path(__file__).with_name(name)
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    subprocess.run([python, script, case.resolve(), result.resolve()], check=True, env=environment)
-    return np.load(result)
-
-
 def _measure_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
     """The cost of a particle-step of a cliff of `size` rows over that of the cliff itself, and memory."""
     cliff = Cliff.build(size)
@@ -146,32 +141,6 @@ def _measure_size(size: int, cpu: float) -> Iterator[dict[str, Any]]:
     # Sizes rise, so the peak is this one's; jax and its compiler are in it.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     yield row(f"peak memory of the process, {count} particles", peak, "MB")
-
-
-def _derivatives(model: Continuum, run: Progress, dt: float, seeds: int) -> list[dict[str, Any]]:
-    """Cost over the same steps without, and memory, of derivatives of where the heap's centre is, by friction."""
-
-    state = run.motion.state
-    near = allocate(model, state)
-
-    def centre(friction):
-        of = eqx.tree_at(lambda m: m.material.friction, model, friction)
-        unrolled = {"solver": FixedSteps(STEPS, neighbours=near), "derivative": Unrolled()}
-        return jnp.mean(simulate(of, state, [0.0, STEPS * dt], **unrolled, throw=False).last.position[0])
-
-    ways = {
-        "value": centre,
-        "forward derivative by one number": lambda x: jax.jvp(centre, (x,), (jnp.ones_like(x),)),
-        "reverse derivative": jax.value_and_grad(centre),
-    }
-    friction = model.material.friction
-    compiled = {name: jax.jit(way).lower(friction).compile() for name, way in ways.items()}
-    seconds = {name: cpu_seconds(lambda: program(friction), seeds)[1] for name, program in compiled.items()}  # noqa: B023
-    memory = {name: program.memory_analysis().temp_size_in_bytes / 1e6 for name, program in compiled.items()}
-    names = list(ways)[1:]
-    return [
-        row(f"{name}, {STEPS} steps, over the value", seconds[name] / seconds["value"], "1") for name in names
-    ] + [row(f"{name}, {STEPS} steps, memory", memory[name], "MB") for name in ways]
 
 
 def _measure_single_precision(model, run, end, dt, cpu, seeds) -> Iterator[dict[str, Any]]:

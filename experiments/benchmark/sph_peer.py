@@ -5,20 +5,15 @@ imports nothing of this. PySPH has no Drucker-Prager soil, so its law is written
 user of it would; pairs, neighbour lists and steps are PySPH's, compiled by it to C. One evaluation a step.
 """
 
-import os
 import sys
-import time
 
 import numpy as np
-from compyle.config import get_config
-from pysph.base.kernels import CubicSpline
-from pysph.base.nnps import LinkedListNNPS
 from pysph.base.utils import get_particle_array
-from pysph.solver.solver import Solver
 from pysph.sph.basic_equations import VelocityGradient2D
 from pysph.sph.equation import Equation, Group
 from pysph.sph.integrator import PECIntegrator
 from pysph.sph.integrator_step import IntegratorStep
+from sph_solve import read_case, solve
 
 
 # fmt: off
@@ -142,10 +137,7 @@ class SoilStep(IntegratorStep):
 
 def main(case_path: str, result_path: str) -> None:
     """CPU and wall seconds of a particle-step, and where the particles are after `steps` of them."""
-    case = np.load(case_path)
-    number = {k: float(case[k]) for k in case if case[k].ndim == 0}
-    threads = int(os.environ["OMP_NUM_THREADS"])
-    get_config().use_openmp = threads > 1
+    case, number = read_case(case_path)
     n = case["free"].size
     stress = ("s00", "s01", "s11", "s22")
     more = [f"{kind}{name}" for kind in ("a", "b") for name in ("u", "v", "rho", *stress)]
@@ -181,16 +173,7 @@ def main(case_path: str, result_path: str) -> None:
         Group([VelocityGradient2D("soil", ["soil"]), Momentum("soil", ["soil"], *terms)]),
         Group([StressRate("soil", None, number["bulk"], number["shear"])]),
     ]
-    kernel, integrator, steps = CubicSpline(dim=2), PECIntegrator(soil=SoilStep()), int(number["steps"])
-    solver = Solver(kernel=kernel, dim=2, integrator=integrator, dt=number["dt"], tf=1e9, max_steps=steps)
-    nnps = LinkedListNNPS(dim=2, particles=[soil], radius_scale=kernel.radius_scale)
-    solver.set_parallel_manager(None)
-    solver.setup([soil], equations, nnps)
-    solver.set_disable_output(True)
-    wall, cpu = time.perf_counter(), time.process_time()
-    solver.solve(show_progress=False)
-    spent = np.array([time.process_time() - cpu, time.perf_counter() - wall]) / steps / n
-    np.savez(result_path, cpu=spent[0], wall=spent[1], position=[soil.x, soil.y])
+    solve(result_path, number, [soil], equations, PECIntegrator(soil=SoilStep()))
 
 
 if __name__ == "__main__":

@@ -6,15 +6,8 @@ none. XSPH, by which its examples move particles, is there with ε = 0, its own 
 stress, which they add, is not: ours has none.
 """
 
-import os
 import sys
-import time
 
-import numpy as np
-from compyle.config import get_config
-from pysph.base.kernels import CubicSpline
-from pysph.base.nnps import LinkedListNNPS
-from pysph.solver.solver import Solver
 from pysph.sph.basic_equations import (
     BodyForce,
     ContinuityEquation,
@@ -31,6 +24,7 @@ from pysph.sph.solid_mech.basic import (
     MomentumEquationWithStress,
     get_particle_array_elastic_dynamics,
 )
+from sph_solve import read_case, solve
 
 
 # fmt: off
@@ -62,9 +56,7 @@ class ToCone(Equation):
 
 def main(case_path: str, result_path: str) -> None:
     """CPU and wall seconds of a particle-step; and where the block is after `steps` from rest."""
-    case = np.load(case_path)
-    number = {k: float(case[k]) for k in case if case[k].ndim == 0}
-    get_config().use_openmp = int(os.environ["OMP_NUM_THREADS"]) > 1
+    case, number = read_case(case_path)
     bulk, shear, density = (number[k] for k in ("bulk", "shear", "density"))
     young = 9 * bulk * shear / (3 * bulk + shear)
     constants = {"E": young, "nu": young / (2 * shear) - 1, "rho_ref": density}
@@ -102,18 +94,8 @@ def main(case_path: str, result_path: str) -> None:
             + [HookesDeviatoricStressRate(k, None) for k in both]
         ),
     ]
-    kernel, steps = CubicSpline(dim=2), int(number["steps"])
     integrator = EPECIntegrator(soil=SolidMechStep(), wall=SolidMechStep())
-    solver = Solver(kernel=kernel, dim=2, integrator=integrator, dt=number["dt"], tf=1e9, max_steps=steps)
-    nnps = LinkedListNNPS(dim=2, particles=arrays, radius_scale=kernel.radius_scale)
-    solver.set_parallel_manager(None)
-    solver.setup(arrays, equations, nnps)
-    solver.set_disable_output(True)
-    wall, cpu = time.perf_counter(), time.process_time()
-    solver.solve(show_progress=False)
-    spent = np.array([time.process_time() - cpu, time.perf_counter() - wall]) / steps / case["free"].size
-    position = np.concatenate([[a.x, a.y] for a in arrays], axis=1)
-    np.savez(result_path, cpu=spent[0], wall=spent[1], position=position)
+    solve(result_path, number, arrays, equations, integrator)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,14 @@
 """The one list of scenes, which tests, random searches, benchmarks and the validation share."""
 
-import itertools
+from itertools import chain, zip_longest
 
-from experiments.scenes import closed, cubes, flights, free, hard, landings, line, particles, soft, stones
+from experiments.scenes import flights, hard, hops, impacts, landings, pairs, particles, tops
 from experiments.scenes.scene import Scene
 
-GROUPS = (
-    hard.SCENES,
-    soft.SCENES,
-    landings.SCENES,
-    flights.SCENES,
-    stones.SCENES,
-    particles.SCENES,
-    line.SCENES,
-    closed.SCENES + free.SCENES,
-    cubes.SCENES,
-)
+GROUPS = hard, hops, landings, flights, pairs, particles, impacts, tops
 # One of each sort in turn: what a short search leaves out are variants.
-SCENES: tuple[Scene, ...] = tuple(
-    scene for turn in itertools.zip_longest(*GROUPS) for scene in turn if scene is not None
-)
+TURNS = chain.from_iterable(zip_longest(*(group.SCENES for group in GROUPS)))
+SCENES: tuple[Scene, ...] = tuple(scene for scene in TURNS if scene is not None)
 
 
 def find(name: str) -> Scene:

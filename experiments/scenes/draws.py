@@ -1,4 +1,4 @@
-"""Draws of the numbers of scenes: random ones, and their middle."""
+"""Draws of the numbers of scenes, by name: random ones, and their middle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,43 +42,52 @@ class Draw:
 
     def point_inwards(self, value: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return a direction that does not leave the range, and whether the value is at a limit."""
-        if self.least is not None and (value == self.least).all():
-            return np.abs(direction), True
-        if self.most is not None and (value == self.most).all():
-            return -np.abs(direction), True
+        for limit, inwards in ((self.least, 1.0), (self.most, -1.0)):
+            if limit is not None and (value == limit).all():
+                return inwards * np.abs(direction), True
         return direction, False
 
 
-def uniform(low, high, least: float | None = None, most: float | None = None) -> Draw:
-    """A number between two others, or an array of them."""
-    middle = 0.5 * (np.asarray(low) + np.asarray(high))
-    return Draw(lambda rng: rng.uniform(low, high), middle, least, most)
+Draws = dict[str, Draw]
 
 
-def magnitude(low: float, high: float, size: tuple[int, ...] = ()) -> Draw:
-    """A positive number whose logarithm is uniform."""
-    middle = np.full(size, np.sqrt(low * high))
-    return Draw(lambda rng: np.exp(rng.uniform(np.log(low), np.log(high), size)), middle)
+def uniform(**ranges: tuple) -> Draws:
+    """Return draws between two numbers or arrays: (low, high), (low, high, least) or (low, high, least, most)."""
+    return {name: _draw_uniform(*numbers) for name, numbers in ranges.items()}
 
 
-def normal(deviation, size: int | tuple[int, ...], vanishes: bool = True) -> Draw:
-    """An array around zero."""
-    return Draw(lambda rng: rng.normal(0, deviation, size), vanishes=vanishes)
+def _draw_uniform(low, high, least=None, most=None):
+    return Draw(lambda rng: rng.uniform(low, high), 0.5 * (np.asarray(low) + np.asarray(high)), least, most)
 
 
-def direction() -> Draw:
-    """A unit vector."""
-    return Draw(_sample_direction)
+def magnitude(shape: tuple[int, ...] = (), /, **ranges: tuple[float, float]) -> Draws:
+    """Return draws of positive numbers, or of arrays of a shape, whose logarithms are uniform: (low, high)."""
+    return {name: _draw_magnitude(*limits, shape) for name, limits in ranges.items()}
 
 
-def turn(*shape: int) -> Draw:
-    """A rotation vector, rad, of an attitude that is uniform enough, or an array of them."""
+def _draw_magnitude(low, high, shape):
+    middle = np.full(shape, np.sqrt(low * high))
+    return Draw(lambda rng: np.exp(rng.uniform(np.log(low), np.log(high), shape)), middle)
 
-    def sample(rng):
+
+def normal(**ranges: tuple) -> Draws:
+    """Return draws of arrays around zero, whose entries may vanish: (deviation, size)."""
+    return {name: Draw(lambda rng, x=x: rng.normal(0, *x), vanishes=True) for name, x in ranges.items()}
+
+
+def direction(*names: str) -> Draws:
+    """Return draws of unit vectors."""
+    return dict.fromkeys(names, Draw(_sample_direction))
+
+
+def turn(**shapes: tuple[int, ...]) -> Draws:
+    """Return draws of arrays of rotation vectors, rad, of attitudes that are uniform enough, by their shape."""
+
+    def sample(shape, rng):
         vectors = [rng.uniform(0, np.pi) * _sample_direction(rng) for _ in range(int(np.prod(shape)))]
         return np.reshape(vectors, (*shape, 3))
 
-    return Draw(sample, vanishes=True)
+    return {name: Draw(lambda rng, s=shape: sample(s, rng), vanishes=True) for name, shape in shapes.items()}
 
 
 def _sample_direction(rng: Rng) -> np.ndarray:

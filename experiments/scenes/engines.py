@@ -1,4 +1,4 @@
-"""Options of the solver for each sort of model, and where its runs start."""
+"""Options of `simulate` for each engine."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +21,7 @@ Options = dict[str, Any]  # keyword arguments of `simulate`
 
 MAX_STEPS = 200_000  # adaptive steps: springs along the surface take tens of thousands
 EQUAL_STEPS = 300  # in each interval of the saved times, where a derivative is taken through such
+PARTICLE_STEPS, FRACTION = 60, 0.3  # steps of particles in each interval, of the longest stable step
 UNROLLED = Unrolled()
 SKIN, SLACK = 0.3, 8.0  # of neighbour lists, which get no more room inside `jit`
 
@@ -41,8 +42,8 @@ class Motion:
     has_derivative: bool = True
     has_tolerance: ClassVar[bool] = True
 
-    def options(self, tolerance: Scalar, derivative: AbstractDerivative) -> Options:
-        """Return the keyword arguments of `simulate`."""
+    def options(self, scene: Any, base: Any, tolerance: Scalar, derivative: AbstractDerivative) -> Options:
+        """Return the options of a run near the numbers `base` of a scene."""
         if isinstance(derivative, Unrolled):
             return {"solver": FixedSteps(EQUAL_STEPS), "derivative": derivative, "trust": Ignore()}
         solver = Adaptive(tolerance, tolerance, order=self.order, max_steps=MAX_STEPS)
@@ -52,62 +53,40 @@ class Motion:
         """Return the share of the energy that a run may lose track of."""
         return allowed_error(tolerance, tolerance.dtype)
 
-    def make_room(self, scene: Any) -> Any:
-        """Return what is allocated once for all runs of a scene, on the host: nothing."""
-
-    def prepare(self, model: Any, state: Any, room: Any) -> Any:
-        """Return what a run needs besides its numbers, and what no derivative sees: nothing."""
-
-    def complete(self, options: Options, times: Any, prepared: Any) -> tuple[Options, Any]:
-        """Return the options and the times with what was prepared."""
-        return options, times
-
 
 @dataclass(frozen=True)
-class Collision(Motion):
+class Stones(Motion):
     """Two stones, whose steps are their law's own, without a tolerance."""
 
     has_tolerance: ClassVar[bool] = False
 
-    def options(self, tolerance, derivative):
+    def options(self, scene, base, tolerance, derivative):
         return {"until": MaxImpacts(4)}
 
 
 @dataclass(frozen=True)
 class Particles(Motion):
-    """Particles by equal steps, whose derivatives are those of the steps.
-
-    **Arguments:** `steps` in each interval; `fraction` of the longest stable step.
-    """
+    """Particles by equal steps, whose derivatives are those of the steps. Times of their scenes are in intervals."""
 
     reverse: Unrolled = UNROLLED
-    steps: int = 60
-    fraction: float = 0.3
     has_tolerance: ClassVar[bool] = False
 
-    def options(self, tolerance, derivative):
-        return {"solver": FixedSteps(self.steps), "derivative": Unrolled()}
+    def options(self, scene, base, tolerance, derivative):
+        model, state, intervals = scene.build(base)
+        near = _list_neighbours(scene)
+        if isinstance(model, Grains):
+            near = eqx.tree_at(lambda n: n.near.pairs.radius, near, model.radius)
+        step = FRACTION * model.stable_time_step(initialise(model, state, listed=near).motion)
+        solver = FixedSteps(PARTICLE_STEPS, neighbours=near)
+        return {"solver": solver, "derivative": Unrolled(), "times": PARTICLE_STEPS * step * intervals}
 
     def allowed_share(self, tolerance):
         return jnp.asarray(SHARE)
 
-    def make_room(self, scene):
-        """Return the neighbour list of the scene's middle, with room for any other."""
-        return _make_room(scene)
-
-    def prepare(self, model, state, room):
-        """Return the neighbour list and the time of an interval."""
-        if isinstance(model, Grains):
-            room = eqx.tree_at(lambda n: n.near.pairs.radius, room, model.radius)
-        motion = initialise(model, state, listed=room).motion
-        return room, self.steps * self.fraction * model.stable_time_step(motion)
-
-    def complete(self, options, times, prepared):
-        room, interval = prepared
-        return options | {"solver": FixedSteps(self.steps, neighbours=room)}, times * interval
-
 
 @cache
-def _make_room(scene):
-    model, state, _ = scene.build(jax.tree.map(jnp.asarray, scene.middle))
-    return allocate(model, state, SKIN, SLACK)
+def _list_neighbours(scene):
+    """Return the neighbour list of a scene's middle, with room for any other. Made once, also while it is traced."""
+    with jax.ensure_compile_time_eval():
+        model, state, _ = scene.build(jax.tree.map(jnp.asarray, scene.middle))
+        return allocate(model, state, SKIN, SLACK)

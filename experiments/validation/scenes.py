@@ -1,44 +1,47 @@
 """Scenes whose end is known in closed form: values, and derivatives by each number."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from difsim import Forward
 from experiments.scenes.catalogue import SCENES
-from experiments.scenes.scene import Scene, evaluate_exact, evaluate_slopes, measure, measure_slopes
+from experiments.scenes.scene import Scene, run, run_forward
 from experiments.validation.cases import Case
 
 DERIVATIVES = "Derivatives"  # the heading of those of which the derivatives are printed
+SLOPE = 1e-8  # tolerance of these
 
 
 def cases() -> list[Case]:
     """Return a case for each quantity and each of the numbers that a scene names."""
-    return [case for scene in SCENES if scene.exact for numbers in scene.cases for case in compare(scene, numbers)]
+    return [case for scene in SCENES for chosen in scene.exact.cases for case in compare(scene, chosen)]
 
 
 def derivatives() -> list[Case]:
     """Return the cases of those scenes whose derivatives are printed."""
-    scenes = [scene for scene in SCENES if any(each.subject == DERIVATIVES for each in scene.exact)]
-    return [case for scene in scenes for numbers in scene.cases for case in compare(scene, numbers)]
+    scenes = [scene for scene in SCENES if scene.exact.subject == DERIVATIVES]
+    return [case for scene in scenes for chosen in scene.exact.cases for case in compare(scene, chosen)]
 
 
 def compare(scene: Scene, chosen: dict) -> list[Case]:
     """Return the cases of a scene, with the numbers that are not at its middle in their names."""
-    numbers = scene.replace(chosen)
-    label = ", ".join(
-        f"{name} = {np.array2string(np.asarray(value), precision=4)}" for name, value in chosen.items()
-    )
-    found = []
-    values, exact = measure(scene, numbers), evaluate_exact(scene, numbers)
-    for each, ours, value in zip(scene.exact, values, exact, strict=True):
-        name = f"{each.name} ({label})" if label else each.name
-        found.append(Case(each.subject, name, value, ours, each.tolerance, each.unit, each.is_relative))
-    if not any(each.subject == DERIVATIVES for each in scene.exact):
+    exact, numbers, tolerance = scene.exact, scene.replace(chosen), jnp.asarray(scene.engine.tolerance)
+    label = ", ".join(f"{name} = {np.array2string(np.asarray(x), precision=4)}" for name, x in chosen.items())
+    ours, values = scene.known(run(scene, numbers, numbers, tolerance)[0]), np.asarray(scene.expect(numbers))
+    found = [
+        Case(exact.subject, f"{name} ({label})" if label else name, value, x, tolerance, unit, bool(value != 0))
+        for (name, (unit, tolerance)), value, x in zip(exact.quantities.items(), values, ours, strict=True)
+    ]
+    if exact.subject != DERIVATIVES:
         return found
-    slopes = measure_slopes(scene, numbers)
-    exact = evaluate_slopes(scene, numbers)
-    for i, each in enumerate(scene.exact):
-        for key in numbers:
-            for index in np.ndindex(np.shape(numbers[key])):
-                name = f"{each.name}: ∂/∂{key}" + "".join(f"[{k}]" for k in index)
-                theirs, ours = (float(slope[key][(i, *index)]) for slope in (exact, slopes))
-                found.append(Case(each.subject, name, theirs, ours, each.slope))
+    for key, value in numbers.items():
+        for index in np.ndindex(np.shape(value)):
+            direction = jax.tree.map(np.zeros_like, numbers)
+            direction[key][index] = 1.0
+            ours = scene.known(run_forward(scene, numbers, direction, tolerance, Forward())[1])
+            expected = np.asarray(jax.jvp(scene.expect, (numbers,), (direction,))[1])
+            entry = "".join(f"[{i}]" for i in index)
+            for name, *both in zip(exact.quantities, expected, ours, strict=True):
+                found.append(Case(exact.subject, f"{name}: ∂/∂{key}{entry}", *both, SLOPE))
     return found

@@ -22,8 +22,8 @@ from difsim.declarations import quantity
 from difsim.stepping.trust import Warn
 from difsim.stepping.validity import Validity, discontinuous_laws
 from difsim.typing import Scalar
-from experiments.scenes.closed import EARTH
-from experiments.scenes.line import Line, LineState
+from experiments.scenes.impacts import Line, LineState
+from experiments.scenes.parts import EARTH
 from tests.helpers import approx
 from tests.ways import equal, forward, reverse
 

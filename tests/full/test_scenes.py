@@ -2,6 +2,7 @@
 
 import pytest
 
+from experiments.benchmark import gradient_scenes
 from experiments.scenes.catalogue import SCENES
 from experiments.scenes.judge import judge
 
@@ -9,7 +10,9 @@ from experiments.scenes.judge import judge
 SPRINGS = {"cube, Hertz and Mindlin, cohesion"}
 
 
-@pytest.mark.parametrize("scene", [pytest.param(scene, id=scene.name) for scene in SCENES])
+@pytest.mark.parametrize(
+    "scene", [pytest.param(scene, id=scene.name) for scene in (*SCENES, *gradient_scenes.SCENES)]
+)
 def test_the_middle_of_a_scene_passes_the_judge(scene):
     findings = judge(scene, scene.middle)
     assert findings.faults == {}
@@ -18,7 +21,7 @@ def test_the_middle_of_a_scene_passes_the_judge(scene):
     assert findings.status == "OK"
     assert ("derivative" in findings.errors or findings.unsure) == scene.engine.has_derivative
     assert ("reverse" in findings.errors) == (scene.engine.reverse is not None)
-    assert ("exact" in findings.errors) == bool(scene.exact)
-    for chosen in scene.cases:
+    assert ("exact" in findings.errors) == bool(scene.exact.quantities)
+    for chosen in scene.exact.cases:
         findings = judge(scene, scene.replace(chosen), is_thorough=False)
         assert findings.faults == {} and findings.status == "OK", chosen

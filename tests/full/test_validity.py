@@ -8,7 +8,7 @@ from difsim import Status, simulate
 from difsim.dynamics import Bouncer, PointState
 from difsim.gravity import Uniform
 from difsim.shape import Plane
-from experiments.scenes.closed import EARTH
+from experiments.scenes.parts import EARTH
 from tests.helpers import approx
 from tests.ways import impacts
 

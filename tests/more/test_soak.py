@@ -12,7 +12,8 @@ from difsim.dynamics import AbstractModel, Approach
 from difsim.typing import Scalar
 from experiments.scenes.draws import uniform
 from experiments.scenes.engines import Motion
-from experiments.scenes.scene import Scene, until_time
+from experiments.scenes.parts import until_time
+from experiments.scenes.scene import Scene
 from experiments.soak import run
 from experiments.soak.run import Soak
 
@@ -52,7 +53,7 @@ class Strict(Motion):
 
 FAULTY = Scene(
     "a toy",
-    {"x": uniform(0, 1.5)},
+    uniform(x=(0, 1.5)),
     lambda n: (Square(n["x"]), jnp.zeros(()), until_time(jnp.ones(()))),
     Strict(),
 )

@@ -11,8 +11,8 @@ from difsim import Ignore, safe, simulate
 from difsim.contact import NoSmoothing
 from difsim.contact.regularisation import Smoothing
 from difsim.stepping.trust import Warn
-from experiments.scenes.closed import EARTH
-from experiments.scenes.line import Line, LineState
+from experiments.scenes.impacts import Line, LineState
+from experiments.scenes.parts import EARTH
 from tests.core.test_validity import LAX, TIMES, OwnLaw, fall
 
 
