@@ -74,6 +74,17 @@ def test_what_is_wrong_is_refused_by_name(kind):
                 refuse(lambda name=name, value=value: kind(**right | {name: value}), name)
 
 
+@pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.__name__) for kind in CLASSES])
+def test_numbers_of_any_type_make_one_program(kind):
+    """Python's numbers and numpy's make leaves of the same types, so that a new number traces nothing again."""
+    right = arguments(kind)
+    numbers = {name: np.asarray(right[name], float) for name in quantities(kind) if right.get(name) is not None}
+    plain, numpys = kind(**right | {name: x.tolist() for name, x in numbers.items()}), kind(**right | numbers)
+    assert jax.tree.structure(plain) == jax.tree.structure(numpys)
+    kinds = [[(x.shape, x.dtype, x.weak_type) for x in jax.tree.leaves(one)] for one in (plain, numpys)]
+    assert kinds[0] == kinds[1]
+
+
 def test_the_same_is_found_inside_jit():
     """One program for all wrong numbers of all classes, each in its place."""
     rows = {kind.__name__: spoil_rows(kind) for kind in CLASSES}

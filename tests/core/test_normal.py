@@ -22,7 +22,7 @@ from difsim.contact import (
     Undamped,
 )
 from tests.catalogue import NORMALS
-from tests.helpers import check_finite, check_gradients, count_traces, each, to_single
+from tests.helpers import check_finite, check_gradients, each, to_single
 
 MASS, STIFFNESS = 1.3, 2e4
 VISCOUS = (TensileDamping, ClippedDamping, CompressionDamping)
@@ -204,8 +204,3 @@ def test_which_laws_are_discontinuous_at_touch(name):
     before, after, later = each(force_and_energy, dict(NORMALS), near)[name][0]
     jumps = abs(after - before) > 1.0 or abs(later - after) > 1e6 * 1e-12
     assert NORMALS[name].is_discontinuous == bool(jumps)
-
-
-def test_numbers_do_not_retrace():
-    laws = [(NormalForce(PowerLaw(stiffness, 1.5), TensileDamping(1.0), 1e-3),) for stiffness in (1e3, 2e3)]
-    assert count_traces(lambda law: law.force(jnp.array(0.01), jnp.array(0.0)), *laws) == 1

@@ -154,12 +154,6 @@ def test_mrp_at_zero_and_its_shadow():
     assert rot.to_mrp(jnp.array([-1.0, 0.0, 0.0, 0.0])).tolist() == [0, 0, 0]
 
 
-def test_normalise():
-    q = quaternion(TURN)
-    close(rot.normalise(3 * q), q)
-    assert not rot.normalise(jnp.zeros(4)).any()
-
-
 @pytest.mark.parametrize("theta", [0.0, 1e-7, 1.0, 3.0])
 def test_float32(theta):
     phi = (theta * TURN).astype(jnp.float32)
@@ -178,14 +172,6 @@ def projections(axis):
     """The angles α and β of the projections of an axis; along z any α but 0 and π gives it back."""
     x, y, z = axis
     return jnp.where((x == 0) & (y == 0), jnp.pi / 2, jnp.arctan2(y, x)), jnp.arctan2(z, y)
-
-
-@given(st.tuples(component, component.filter(lambda y: abs(y) > 1e-3), component).map(jnp.array))
-def test_axis_round_trip(axis):
-    alpha, beta = projections(axis)
-    unit = axis / jnp.linalg.norm(axis)
-    close(rotation.axis_from_projections(alpha, beta), unit, 1e-12)
-    close(rotation.axis_from_projections(alpha, beta + np.pi), unit, 1e-12)  # β counts modulo π
 
 
 @given(st.floats(-3.14, 3.14), st.floats(-1.5, 1.5))
@@ -258,11 +244,6 @@ def test_surface_frame_gradients_and_jit():
     x = jnp.stack([SITE / 1000, NORMAL, jnp.array([2.0, -1.0, 0.3])])
     check_gradients(f, x, unit=1.0, step=1e-5)
     close(jax.jit(f)(x), f(x))
-
-
-def test_surface_frame_from_what_a_mesh_gives():
-    frame = SurfaceFrame.from_normal(np.array(SITE), np.array(NORMAL), np.array(NORTH))
-    close(frame.matrix, SurfaceFrame.from_normal(SITE, NORMAL, NORTH).matrix, 0)
 
 
 def test_the_series_at_no_turn_carry_the_curvature():

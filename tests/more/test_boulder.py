@@ -5,8 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.core.test_boulder import KAPPA, K, boulder, series_energy, series_force
-from tests.helpers import approx, to_single
+from tests.core.test_boulder import K, boulder, series_energy, series_force
 
 # Ways of a strut [hip, foot] past the edge at x = 1 (height 0.2 m, y within 0.5 m), by a number from 0 to 1.
 HIP, FOOT = np.array([0.6, 0.05, 0.5]), np.array([1.3, 0.1, -0.15])
@@ -47,11 +46,3 @@ def test_work_of_forces_is_the_energy_where_the_contact_switches(path):
     work = np.sum(0.5 * (push[1:] + push[:-1]) * np.diff(ways, axis=0), axis=(1, 2))
     assert energy.max() > 1, "it is met"
     np.testing.assert_allclose(energy[1:] - energy[0], -np.cumsum(work), rtol=0, atol=1e-6 * energy.max())
-
-
-def test_float32():
-    force = series_force(*to_single((jnp.array(0.01), K, KAPPA)))
-    assert force.dtype == jnp.float32 and force == approx(series_force(jnp.array(0.01), K, KAPPA), rel=1e-5)
-    hip, foot = jnp.array([0.1, 0.05, 1.05]), jnp.array([1.5, 0.2, -0.35])
-    ours = to_single(boulder()).edge_energy(*to_single((hip, foot, K)))
-    assert ours.dtype == jnp.float32 and ours == approx(boulder().edge_energy(hip, foot, K), rel=1e-4)

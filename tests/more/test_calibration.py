@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -78,20 +77,6 @@ def test_what_is_unseen_had_no_part_in_the_fit():
     # The first three are bearing, inertia and viscosity as they are; the last is ten times that.
     assert cross_validate(taken, work)[3] == pytest.approx(np.log(10.0), abs=1e-6)
     np.testing.assert_allclose(fit_factors(taken[:3], work[:3]), [1.0, 1.0], rtol=1e-6)
-
-
-def test_what_was_not_calibrated_is_named(table_calibration):
-    assert table_calibration.list_uncalibrated(MIDDLE) == []
-    assert table_calibration.list_uncalibrated(MIDDLE | {"thickness": 0.9, "grain_diameter": 0.1}) == [
-        "thickness",
-        "grain_diameter",
-    ]
-
-
-def test_the_factors_have_derivatives(table_calibration):
-    f = lambda error: jnp.stack([*table_calibration.factors(error).values()])  # noqa: E731
-    np.testing.assert_allclose(f(jnp.array(0.5)), np.array([0.2, 5.0]) * np.exp(0.5), rtol=1e-12)
-    np.testing.assert_allclose(jax.jacfwd(f)(jnp.array(0.5)), f(jnp.array(0.5)), rtol=1e-12)
 
 
 def test_the_shipped_table_is_what_it_says():

@@ -3,10 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from experiments.hopper import field
-from experiments.hopper.field_pictures import draw
 
 
 def test_the_ground_is_a_cubic_spline():
@@ -30,13 +28,3 @@ def test_maps_have_the_spread_of_their_coefficients():
     assert true_size == 200 and maps["sigma"].shape == (at["y"].size, at["x"].size)
     np.testing.assert_allclose(maps["true"], maps["found"])
     assert maps["sigma"].min() > 0.3 * 2e-3 and maps["sigma"].max() < 2e-3
-
-
-def test_the_picture_has_its_panels():
-    maps, at = field._maps(field.truth(), field.truth() + 1e-3, 1e-6 * np.eye(200))
-    result = xr.Dataset(
-        {name: (("y", "x"), value) for name, value in maps.items()}
-        | {"tracks": (("ball", "time", "axis"), np.zeros((2, 5, 3))), "misfit": ("window", [9.0, 3.0])},
-        coords=at,
-    )
-    assert len(draw(result).axes) == 10  # six panels, four bars of colour

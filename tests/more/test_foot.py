@@ -8,7 +8,7 @@ import xarray as xr
 
 from experiments.foot import grains, throws
 from experiments.foot.run import parts
-from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law, soil
+from experiments.foot.scene import LAW, RADIUS, SUPPORT, Foot, law
 
 
 @pytest.mark.parametrize("dimension, area", [(2, 2 * RADIUS), (3, np.pi * RADIUS**2)])
@@ -21,15 +21,6 @@ def test_the_sole_starts_where_nothing_touches_it(dimension, area):
     # Its lower side is half a spacing below its particles, as the surface is above the bed's.
     assert foot.penetration(1.0, 0.0) == pytest.approx(0.01 - footpad[-1].min())
     assert foot.penetration(0.5, 0.2) - foot.penetration(0.5, 0.0) == pytest.approx(0.1)
-
-
-def test_soil_is_that_of_the_reduced_law():
-    material = soil()
-    assert float(material.density) == pytest.approx(0.25 * 1443)
-    assert float(jnp.tan(material.friction)) == pytest.approx(0.6)
-    assert float(material.cohesion) == pytest.approx(float(LAW.cohesion))
-    assert float(material.young) == pytest.approx(0.25e8)
-    assert float(soil(25.0).young) == pytest.approx(1e6)
 
 
 def test_the_law_solved_for_the_force_gives_the_speed_back():

@@ -86,3 +86,12 @@ def test_cohesion_holds_a_block_on_a_steep_slope():
         model, height = block(mu, tangent, pull_off=share * needed)
         speed = abs(follow(model, state((0, 0, height)), 0.5).last.body.velocity[0])
         assert (speed < 1e-3) == sticks
+
+
+@pytest.mark.parametrize("law", ["each point", "effective point"])
+def test_a_sliding_block_stops(law):
+    """x = v₀²/(2 μ g)."""
+    model, height = block(0.3, law=law)
+    last = follow(model, state((0, 0, height), (1.0, 0, 0)), 0.5).last.body
+    assert last.position[0] == approx(1 / (2 * 0.3 * G), rel=5e-3)
+    assert abs(last.velocity[0]) < 1e-3

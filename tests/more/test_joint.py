@@ -13,11 +13,8 @@ from difsim import Status
 from experiments.agilkia import joint, joint_cases, joint_coverage, worlds
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.predictive import Score, flatten, score
+from experiments.agilkia.predictive import Score, score
 from experiments.agilkia.scenario import problem
-from inversion import Observation, Observations
-from inversion.tails import count_effective
-from tests.more.test_reports import text_of
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, 5.0])
@@ -38,14 +35,6 @@ def test_score_counts_weights_and_predictions_of_nothing():
     lost = score(np.array([[0.0], [5.0], [np.nan]]), np.array([1 / 3, 1 / 6, 1 / 2]), value, sigma)
     assert lost.log_score == pytest.approx(two.log_score - np.log(2.0)) and lost.p_value == two.p_value
     assert score(np.full((4, 1), np.nan), np.full(4, 0.25), value, sigma) == Score(-np.inf, 0.0)
-
-
-def test_columns_of_vectors_and_numbers_keep_their_order():
-    data = Observations({"place": Observation(np.arange(3.0), 2.0), "time": Observation(9.0, 1.0)})
-    predictions = {"time": np.ones(5), "place": np.zeros((5, 3)), "weights": np.full(5, 0.2)}
-    predicted, weights, value, sigma = flatten(data, predictions)
-    assert predicted.shape == (5, 4) and weights is predictions["weights"]
-    assert value.tolist() == [0, 1, 2, 9] and sigma.tolist() == [2, 2, 2, 1] and predicted[0, 3] == 1.0
 
 
 @pytest.fixture(scope="module")
@@ -151,26 +140,3 @@ def test_pairs_have_the_evidence_of_their_closed_form(both, monkeypatch):
     error = case.rebounds - law[case.rows]
     expected = 0.1 * np.average((sizes / widths) ** 2, weights=densities)  # the rest is of law and flight
     assert error[:, 0].mean() == pytest.approx(expected, abs=0.004) and case.worth > 200
-
-
-def test_a_draw_that_is_there_twice_counts_once():
-    rows = joint_cases._distinct(np.array([[1.0, 0, 0], [2.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0]]))
-    assert count_effective(np.bincount(rows, np.ones(4))) == pytest.approx(2.0)
-    assert count_effective(np.bincount(rows, [1.0, 0, 1.0, 0])) == pytest.approx(1.0)
-
-
-def test_the_report_says_what_the_touchdown_predicts():
-    row = {"p_contact": 0.004, "contact_in_95": False, "is_good": True, "p_all": 0.2, "independent_draws": 200.0}
-    names = (joint_cases.TOUCHDOWN, joint_cases.JOINT, joint_cases.TOUCHDOWN_ERROR, joint_cases.JOINT_ERROR)
-    comparison = dict.fromkeys(names, row) | {
-        joint_cases.TOUCHDOWN_ERROR: row | {"contact_in_95": True},
-        joint_cases.JOINT: row | {"is_good": False, "independent_draws": 1.3},
-    }
-    contact = {"time_s": 5900.0, "time_95_s": [3300.0, 8300.0]}
-    found = {"lander": "Philae", "data_set": "bounce", "comparison": comparison, "headlines": {}, "quality": {}}
-    found |= {"predicted_contact": dict.fromkeys(names, contact)}
-    found |= {"error": {"length_m_per_s": [0.02, 0.05, 0.08, 0.1, 0.2]}}
-    text = text_of("agilkia", "joint", found)
-    assert "outside the 95 % region of time" in text and "lies inside" in " ".join(text.split())
-    assert "its length is 0.08 m/s (95 %: 0.02 to 0.2 m/s)" in " ".join(text.split())
-    assert "> touchdown and contact: no intervals, its draws are worth 1.3 independent ones." in text

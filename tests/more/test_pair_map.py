@@ -97,17 +97,6 @@ def test_derivatives_by_one_alone_and_of_second_order(scene, by):
     close(*(jax.jit(lambda f=f: ways(f))() for f in (map_pairs, direct)))
 
 
-def test_many_at_once(scene):
-    (_, samples, memory), who = scene
-    many = Law(jnp.array([0.3, 1.1, 2.0]))
-
-    def slope(f, law, old):
-        return jax.grad(lambda law, old: jnp.sum(f(law, samples, {"old": old}, *who)["kept"]), (0, 1))(law, old)
-
-    olds = jnp.stack([memory["old"] * k for k in (1.0, 0.5, 0.1)])
-    close(*(jax.jit(jax.vmap(lambda law, old, f=f: slope(f, law, old)))(many, olds) for f in (map_pairs, direct)))
-
-
 def test_what_is_made_once_is_itself_and_so_are_its_derivatives():
     x, known = jnp.linspace(0.1, 2.0, 7), jnp.asarray(True)
 

@@ -59,20 +59,6 @@ def test_values_and_derivatives_are_those_of_the_dense_sum(scene):
     close(ours(at, back), theirs(at, back))
 
 
-def test_derivatives_by_some_of_the_numbers(scene):
-    neighbours, spring, samples = scene
-
-    def energy(sums, stiffness, charge):
-        return jnp.sum(sums(Spring(stiffness), samples | {"charge": charge})[0][0] ** 2)
-
-    def sum_listed(spring, samples):
-        return pair_sums(lambda a, b: spring(a, b), samples, neighbours)
-
-    at = spring.stiffness, samples["charge"]
-    for by in (0, 1):
-        close(*(jax.jit(jax.grad(lambda *at, f=f: energy(f, *at), by))(*at) for f in (sum_listed, dense)))
-
-
 @pytest.mark.parametrize("scene", [60, CHUNK + 100], indirect=True)
 def test_they_are_mapped_and_differentiated_twice(scene):
     neighbours, spring, samples = scene
@@ -94,22 +80,6 @@ def test_they_are_mapped_and_differentiated_twice(scene):
     scales = jnp.array([[1.0, 1.0], [0.99, 2.0]])
     for way in (hessian_and_gradient, jax.jacfwd, lambda f: jax.jacrev(jax.jacrev(f))):
         close(*(jax.jit(jax.vmap(way(lambda s, f=f: energy(f, s))))(scales) for f in (sum_listed, dense)))
-
-
-def test_closed_over_values_may_be_traced_without_derivatives(scene):
-    neighbours, spring, samples = scene
-
-    def energy(stiffness, flag, charge):
-        def law(a, b):
-            return times(jnp.where(flag, 1.0, 0.5), Spring(stiffness)(a, b)[0])
-
-        return jnp.sum(pair_sums(law, samples | {"charge": charge}, neighbours)[0] ** 2)
-
-    by_charge, charge = jax.grad(energy, argnums=2), samples["charge"]
-    whole = by_charge(spring.stiffness, True, charge)
-    close(jax.jit(by_charge)(spring.stiffness, False, charge), 0.25 * whole)
-    stiffnesses = jnp.array([1.0, 2.0]) * spring.stiffness
-    close(jax.vmap(lambda k: by_charge(k, True, charge))(stiffnesses), jnp.stack([whole, 4 * whole]))
 
 
 def test_an_accelerator_sums_as_a_cpu_does(scene):

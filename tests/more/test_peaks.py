@@ -21,7 +21,7 @@ from inversion import (
 )
 from inversion.cube import Cube
 from inversion.peaks import Heights, measure
-from tests import toys
+from tests import random_posteriors, toys
 from tests.toys import posterior
 
 
@@ -77,14 +77,6 @@ def test_spike_at_a_guess_is_found(d, width, at):
     """Beside the middle and at the edge of the prior, where the climb from the best particle does not lead."""
     problem, evidence = spike(d, width, at)
     found = posterior(problem, Importance(), guesses=[{"x": np.full(d, at)}])
-    assert is_good(found, evidence), found
-
-
-def test_several_spikes_have_their_evidence():
-    centres = [[0.3, 0.3], [0.3, -0.4], [-0.5, 0.1], [0.0, 0.0]]
-    widths = [[0.01, 0.002], [0.003, 0.003], [0.01, 0.01], [0.3, 0.3]]
-    problem, evidence = mixture([0.0, 1.0, -0.5, -8.0], centres, widths)
-    found = posterior(problem, Importance(), guesses=[{"x": c} for c in centres])
     assert is_good(found, evidence), found
 
 
@@ -145,12 +137,6 @@ def test_more_evidence_by_a_second_estimate_is_a_fault():
     assert replace(found, sampled=less).fault is None
 
 
-def test_chains_that_fall_into_a_peak_have_not_settled():
-    found = posterior(toys.linear(), Tempered(160, 8), effective_size=100)
-    falling = found.sampled.log_likelihood + np.linspace(0.0, 20.0, len(found.sampled.weights))[:, None]
-    assert replace(found, sampled=replace(found.sampled, log_likelihood=falling)).drift > 4.0
-
-
 def test_error_of_a_tempered_evidence_is_that_of_repetitions():
     """A spike of 0.03 in two dimensions, of which a few particles of the prior know: chains alone said 0.1."""
     problem, evidence = spike(2, 0.03, 0.2)
@@ -196,3 +182,19 @@ def test_zero_derivative_of_what_matters_is_named():
     data = Observations({"y": Observation(0.0, 0.1), "step": Observation(1.0, 0.1)})
     with pytest.warns(UserWarning, match=r"derivative by \['z'\] is zero, though predictions change"):
         fit(Problem(unknowns, rounded_problem, data), key=jax.random.PRNGKey(0), starts=4, keep=1)
+
+
+def test_kernels_that_change_at_few_families_are_a_fault():
+    found = sample(toys.linear(), key=jax.random.PRNGKey(0), effective_size=200, batch_size=200)
+    assert found.fault is None and found.sampled.is_settled
+    changing = replace(found.sampled, is_settled=False, other=(found.log_evidence, 0.5))
+    assert "have not settled" in replace(found, sampled=changing).fault
+    many = replace(changing, other=(found.log_evidence, 0.2))
+    assert replace(found, sampled=many).fault is None
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_ends_of_a_thin_parabola_are_not_missed(seed):
+    case = random_posteriors.curved_problem(np.random.default_rng([0, 68]))
+    verdict, off, found = random_posteriors.judge(case, jax.random.PRNGKey(seed))
+    assert verdict == "right", (off, found.verdict)

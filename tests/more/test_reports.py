@@ -1,14 +1,9 @@
 """Reports: tables from a summary, the studies' texts, and the page that holds all of it."""
 
-from pathlib import Path
-
 import matplotlib.figure
-import pytest
 
-import experiments
 from experiments.report import Report, format_value, label, remedies, tables_of
 
-STUDIES = Path(experiments.__file__).parent
 ABOUT = {
     "stage": "fall",
     "quick": True,
@@ -17,10 +12,6 @@ ABOUT = {
     "wall_seconds": 2.0,
     "command": "difsim",
 }
-
-
-def text_of(study, name, summary):
-    return Report(summary, STUDIES / study, name).text()
 
 
 def list_rows(table):
@@ -44,33 +35,6 @@ def test_a_summary_becomes_tables():
     cells = {-1.25e-7: "−1.25 × 10^−7", 0.84519: "0.8452", 3: "3", True: "yes", None: "–", float("inf"): "–"}
     assert {value: format_value(value) for value in cells} == cells
     assert format_value(list(range(7))) == "7 numbers, 0 to 6"
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (3.881e-27, "m", "0"),
-        (3.919e-239, "J", "0"),
-        (-3e-300, "N", "0"),
-        (2e-9, "m", "2 × 10^−9"),
-        (-2e-12, "J", "−2 × 10^−12"),
-        (3.881e-27, "kg", "3.881 × 10^−27"),
-        (3.881e-27, "", "3.881 × 10^−27"),
-        ([0.24, 3e-13, -2e-10], "m", "0.24, 0, 0"),
-    ],
-)
-def test_numbers_below_their_resolution_are_zero(value, unit, text):
-    assert format_value(value, unit) == text
-
-
-def test_a_table_finds_the_unit_of_each_number():
-    """By the column's heading, the row's own, or a column of units; probabilities have no resolution."""
-    table = tables_of({"rows": {"a": {"depth_m": 3e-27, "p": 3e-27}, "b": {"depth_m": 0.24, "p": 0.5}}})["rows"]
-    assert list_rows(table)[1:] == [["a", "0", "3 × 10^−27"], ["b", "0.24", "0.5"]]
-    table = tables_of(
-        {"rows": {"spin": {"simulated": 5e-40, "unit": "rad/s"}, "p": {"simulated": 5e-40, "unit": "1"}}}
-    )
-    assert [row[1] for row in list_rows(table["rows"])[1:]] == ["0", "5 × 10^−40"]
 
 
 def test_a_page_holds_text_tables_and_pictures(tmp_path):
@@ -109,35 +73,3 @@ def test_a_status_comes_with_its_remedy():
     said = remedies({"runs": [{"status": "UNSETTLED"}, {"status": "OK"}], "statuses": {"LEFT": 2, "STEP": 1}})
     assert [each.split(":")[0] for each in said] == ["UNSETTLED", "LEFT"]
     assert all(each.count(": ") == 2 for each in said)  # name, event, remedy
-
-
-def inversion(**changes):
-    branch = {"is_in_posterior": True, "incumbent_misfit": 9.1, "lowest_draw": 9.4, "leaves": 18}
-    branch |= {"nodes_visited": 7, "best_leaf": "friction 0.2", "verdict": "closed by probable bounds"}
-    found = {"status": "ok", "verdict": "converged", "branch": branch, "scenario": "a"}
-    found |= {"lander": "Hopper", "body": "Bennu", "data_set": "mine", "observables": {}, "energy": {}}
-    found |= {"correlations": {}, "parameters": {"friction": {"verdict": "bounded on one side"}}}
-    found |= {"chain": {"status": "ok", "second_contact_time": 9.0, "second_contact_distance": 4.0}}
-    found |= {"posterior": {"is_good": True, "verdict": "the sample is good"}, "misfit": 6.5}
-    found |= {"observables": {"spin": {"fitted": True}, "peak_force": {"fitted": False}}}
-    for key, value in changes.items():
-        found[key] = found[key] | value if isinstance(value, dict) else value
-    return text_of("agilkia", "all", found)
-
-
-@pytest.mark.parametrize(
-    ("changes", "doubt"),
-    [
-        (
-            {"branch": {"is_in_posterior": False, "lowest_draw": 24.9}},
-            "24.9: the posterior lacks a narrow peak",
-        ),
-        ({"posterior": {"is_good": False, "verdict": "too few"}}, "no intervals: too few"),
-        ({"status": "limit", "verdict": "did not converge"}, "no answer yet: did not converge"),
-        ({"chain": {"status": "failed"}}, "A flight of the chain failed"),
-    ],
-)
-def test_doubts_about_an_inversion_are_stated(changes, doubt):
-    assert "\n>" not in inversion() and "They bound the friction on one side." in inversion()
-    (said,) = [line for line in inversion(**changes).splitlines() if line.startswith(">")]
-    assert doubt in said

@@ -11,7 +11,7 @@ import pytest
 
 from difsim.declarations import quantity
 from difsim.saving.atomic import write_atomically
-from difsim.saving.checkpoint import ABOUT, Checkpoint
+from difsim.saving.checkpoint import Checkpoint
 from difsim.saving.marks import digest
 from difsim.typing import Scalar
 from tests.crafted import HARM, plant
@@ -158,14 +158,6 @@ def test_a_hash_tells_all_values_apart():
     assert digest((1.5, [2, 3])) == digest([np.float64(1.5), (jnp.asarray(2), 3)])
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     assert digest(np.arange(3.0)) == digest(np.arange(3.0, dtype=">f8"))
-
-
-def test_numpy_alone_reads_a_piece(tmp_path):
-    kept = Checkpoint(tmp_path, "mark")
-    kept.write("piece", {"x": np.arange(3.0), "n": 7})
-    with np.load(kept.path("piece")) as file:
-        np.testing.assert_array_equal(file["x"], np.arange(3.0))
-        assert file["n"] == 7 and kept.mark in file[ABOUT].decode()
 
 
 def test_a_checkpoint_may_lie_in_another(tmp_path):
