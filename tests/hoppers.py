@@ -177,18 +177,5 @@ def static_depth(weight, points=1):
     return weight / (points * STIFFNESS)
 
 
-def field_step(model, state, dt):
-    """One step of classical Runge and Kutta."""
-
-    def look_ahead(rate, h):
-        return jax.tree.map(lambda y, k: y + h * k, state, rate)
-
-    k1 = model.vector_field(0.0, state)
-    k2 = model.vector_field(0.0, look_ahead(k1, dt / 2))
-    k3 = model.vector_field(0.0, look_ahead(k2, dt / 2))
-    k4 = model.vector_field(0.0, look_ahead(k3, dt))
-    return jax.tree.map(lambda y, a, b, c, d: y + dt / 6 * (a + 2 * b + 2 * c + d), state, k1, k2, k3, k4)
-
-
 def with_surface(model: Hopper, surface) -> Hopper:
     return eqx.tree_at(lambda m: m.surface, model, surface)

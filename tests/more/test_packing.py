@@ -2,18 +2,39 @@
 
 from functools import cache
 
+import igl
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import trimesh
 
-from difsim.gravity import inscribe, pack
+from difsim.gravity import Polyhedron, inscribe, pack
 from difsim.gravity.inscribed import Inscribed, clearance, gap
-from difsim.gravity.packing import Lumps
+from difsim.gravity.packing import Lumps, Packing
 from difsim.mesh import TriMesh
 from difsim.units import G
 from tests.catalogue import rotation
-from tests.packings import UNIT, depth, errors, surface
+
+UNIT = trimesh.creation.icosphere(subdivisions=3).vertices  # points on the unit sphere
+
+
+def surface(ellipsoid: Inscribed) -> np.ndarray:
+    return ellipsoid.centre + UNIT @ ellipsoid.matrix.T
+
+
+def depth(mesh: TriMesh, points) -> np.ndarray:
+    return -igl.signed_distance(np.asarray(points), mesh.vertices, np.ascontiguousarray(mesh.faces))[0]
+
+
+def errors(mesh: TriMesh, packing: Packing, points) -> tuple[np.ndarray, np.ndarray]:
+    """Relative errors of U and g of a packing of density 1/G, against the polyhedron's."""
+    body, field, x = Polyhedron(mesh, 1 / G), packing.field, jnp.asarray(points)
+    U, g = jax.jit(lambda x: body.evaluate(x)[:2])(x)
+    both = jax.value_and_grad(field.potential)
+    u, a = jax.jit(lambda x: jax.lax.map(both, x, batch_size=64))(x)
+    wrong = jnp.linalg.norm(a - g, axis=1) / jnp.linalg.norm(g, axis=1)
+    return np.abs(np.asarray(u / U - 1)), np.asarray(wrong)
 
 
 def from_trimesh(shape: trimesh.Trimesh) -> TriMesh:
