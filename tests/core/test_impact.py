@@ -207,3 +207,13 @@ def test_derivatives_of_an_impact(Law, W, u, μ):
         check_gradients(in_plane, Law(0.7, μ, 0), jnp.array(u)[::2], rtol=1e-6)
     else:
         check_gradients(end_velocity, Law(0.7, μ, 0), jnp.array(u), rtol=1e-6)
+
+
+@pytest.mark.parametrize("friction, stops", [(0.0, 0.0), (0.3, 1.0)])
+@pytest.mark.parametrize("law", [Newton, Stronge], ids=lambda law: law.__name__)
+def test_the_law_of_an_impact_without_slip(law, friction, stops):
+    """Two points of 1 kg head on; without friction nothing takes slip away."""
+    n = jnp.array([0.0, 0.0, 1.0])
+    strike = jax.jit(jax.jacfwd(lambda u: law(0.5, friction).impulse(2 * jnp.eye(3), n, u).total))
+    slope = strike(jnp.array([0.0, 0.0, -1.0]))
+    np.testing.assert_allclose(slope, np.diag([-stops / 2, -stops / 2, -1.5 / 2]), atol=1e-12)

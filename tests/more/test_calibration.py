@@ -38,20 +38,6 @@ def test_the_design_fills_its_box():
         assert len(np.unique(values)) == 33
 
 
-def test_every_throw_is_kept_under_a_name_of_its_own():
-    """Those that are compared have a twin among the throws; the same throw twice is thrown once."""
-    wanted = throws(33, 0, 3)
-    by_key = {one.key: one for one in wanted}
-    for one in wanted:
-        twin = by_key[one.key]
-        assert one._replace(why="") == twin._replace(why="")
-        if one.why in ("speed", "load", "width", "diameter"):
-            like = one.twin(wanted[0])
-            assert like.key in by_key
-            assert {k for k in one._fields if getattr(one, k) != getattr(like, k)} == {one.why}
-            assert (one.width == wanted[0].width) == (one.why in ("speed", "load"))
-
-
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (0.2, 5.0), (3.0, 2.0)])
 def test_factors_on_the_law_are_found_again(factors):
     """From soles that are stopped by the law with these factors; what its viscosity has of √q is little."""

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from difsim import Courant
 from difsim.sph import CubicSpline
-from experiments.cliff import cohesive, collapse, inverse, pictures, profile, surface
+from experiments.cliff import collapse, inverse, pictures, profile, surface
 from experiments.cliff.measurements import SURFACE, load_measurements
 from experiments.cliff.run import CliffStudy
 from experiments.cliff.scene import HEIGHT, SPACING, WIDTH, Cliff, soil
@@ -105,14 +105,6 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
     write(tmp_path, Found(figures=figures), {}, CliffStudy)
     for name in ("collapse", "snapshots", "energy", "surfaces"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
-
-
-def test_what_is_torn_off():
-    block = Cliff.build(6).position[:, :72]
-    spacing = HEIGHT / 6
-    assert cohesive.torn_share(block, spacing) == 0
-    apart = block + np.where(block[0] > 0.9 * WIDTH, 1.0, 0.0)[None] * np.array([[spacing], [0.0]])
-    assert cohesive.torn_share(apart, spacing) == pytest.approx(1 / 12)
 
 
 def test_slopes_see_through_what_is_small():

@@ -15,8 +15,6 @@ from experiments.cobbles.arcs import (
     coast,
     fit_arc,
     images,
-    to_state,
-    to_vector,
     visible_along,
 )
 from experiments.cobbles.cameras import scenario
@@ -79,18 +77,6 @@ def test_free_body_conserves_energy_and_momentum_and_converges(body):
 
     coarse, fine = drift(30), drift(60)
     assert coarse < 1e-4 and fine < coarse / 12
-
-
-def test_a_constant_push_moves_it_as_a_stone_falls(body):
-    push = np.tile([0.0, -9.81, 0.0], (5, 1))
-    path = jax.jit(lambda a: coast(body, to_state(jnp.asarray(STATE)), jnp.asarray(TIMES), a))(push)
-    since = TIMES - TIMES[0]
-    np.testing.assert_allclose(path.position[:, 1], -0.15 - 0.22 * since - 9.81 / 2 * since**2, rtol=1e-12)
-    np.testing.assert_allclose(path.velocity[:, 1], -0.22 - 9.81 * since, rtol=1e-12)
-
-
-def test_states_come_back_from_vectors():
-    np.testing.assert_allclose(to_vector(to_state(jnp.asarray(STATE))), STATE, rtol=1e-14)
 
 
 @pytest.mark.parametrize("robust", [np.inf, 3.0])

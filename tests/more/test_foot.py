@@ -41,16 +41,6 @@ def test_what_the_force_is_made_of_is_found_again():
     assert parts(foot, {0.5: made[0.5]}, 0.06) == {}
 
 
-def test_the_law_stops_a_disc_where_its_work_is_the_energy():
-    load, speed = 510.0, 0.5
-    depth = throws.law_depth(speed, load)
-    # Its force at this speed and at none bound the work.
-    z = jnp.linspace(0.0, depth, 200)
-    work = [np.trapezoid(law(z, v), z) for v in (0.0, speed)]
-    assert work[0] < 0.5 * load * np.pi * RADIUS**2 * speed**2 < work[1]
-    assert throws.law_depth(1.01 * speed, load) > depth > 0
-
-
 def test_a_hit_is_over_where_the_soil_lets_go():
     time = np.arange(1, 101) * 1e-3
     pressure = np.where(time < 0.02, 1e4, np.where(time < 0.06, 10.0, 2e3))

@@ -135,13 +135,6 @@ def test_friction_begins_at_zero():
     assert solution.ok and up @ by_p[:, FRICTION] == approx(by_friction, abs=1e-8)
 
 
-def test_a_perfect_bounce_repeats():
-    """e = 1: after 2 √(2 h/g) it is back; and by e, as the height that the bounce changes."""
-    place, by_p, solution = differentiate_by_all(numbers(0.0, (0.0, 0.0, 1.0), e=1.0, time=2 * np.sqrt(2)))
-    assert solution.ok and place[2] == approx(1.0, abs=1e-9)
-    assert by_p[2, RESTITUTION] == approx(2.0, abs=1e-8)  # z = e v t - g t²/2 with v t = 2 h
-
-
 def test_a_plastic_impact_has_its_derivative():
     """e = 0 onto a frictionless slope: what is left slides; a small e only delays it, to second order."""
     normal, up = axes(0.5)

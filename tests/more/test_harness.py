@@ -18,9 +18,8 @@ import xarray as xr
 
 import experiments
 from experiments.commands import TOOLS, find_studies
-from experiments.geometry import surface
 from experiments.harness import Found, Study, write
-from experiments.variables import BODY, describe, find_undescribed
+from experiments.variables import describe, find_undescribed
 from inversion.sweeps import compute_parts
 from tests.results import assert_described
 
@@ -206,20 +205,6 @@ def test_a_report_is_one_file_that_says_all(finished_commands, folder):
     assert hashlib.sha256(result).hexdigest() in text
 
 
-def test_vertices_of_a_body_and_its_spin_are_in_its_frame():
-    data = xr.Dataset(
-        {
-            "place": (("time", "axis"), [[0.0, 1.0]]),
-            "spin": (("time", "axis"), [[0.0, 1.0]]),
-            "corners": (("vertex", "axis"), [[0.0, 1.0]], surface("faces", moves="place")),
-            "ground": (("vertex", "axis"), [[0.0, 1.0]], surface("faces")),
-        }
-    )
-    found = describe(data, "inertial", frames={"spin": BODY})
-    frames = {name: found[name].attrs["frame"] for name in data}
-    assert frames == {"place": "inertial", "spin": BODY, "corners": BODY, "ground": "inertial"}
-
-
 def test_variables_say_what_they_are():
     bare = xr.Dataset({"place": (("time", "axis"), [[0.0, 1.0]]), "contacts": 3, "name": "x"})
     assert find_undescribed(bare) == [
@@ -260,11 +245,3 @@ def test_a_stage_has_the_executor_of_its_cluster(tmp_path, capsys, monkeypatch):
     assert json.loads((tmp_path / "summary.json").read_text())["made"] == ["run0", "run1"]
     with pytest.raises(ValueError, match=r"--cluster is for the stages \['many'\], not 'one'"):
         Many(out=tmp_path, stage="one", cluster="local:2").run()
-
-
-def test_every_stage_for_a_cluster_is_a_stage():
-    studies = {name: command.load() for name, command in find_studies(experiments).items()}
-    found = {name: study.cluster_stages for name, study in studies.items() if study.cluster_stages}
-    assert {"agilkia", "hopper", "hera", "contact", "cobbles", "column", "sampling", "foot"} == set(found)
-    for name, stages in found.items():
-        assert set(stages) <= set(studies[name].stages), name

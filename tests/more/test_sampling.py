@@ -22,7 +22,6 @@ from experiments.sampling.scene import (
     Scene,
     regolith,
 )
-from experiments.sampling.sensitivity import BASE, SPREAD, Design
 
 at = eqx.filter_jit(Tool.at)
 
@@ -118,22 +117,3 @@ def test_settling_is_the_longest_flight_and_areas_are_named():
         "P5 > P0": {"holds": True, "cm2": [3.0, 1.0]},
         "P6 > P5": {"holds": False, "cm2": [2.0, 3.0]},
     }
-
-
-def test_pairs_of_the_sensitivity_are_antithetic():
-    design = Design.draw(5, 0.0028)
-    plus, minus = design.cases(3)
-    for name, spread in SPREAD.items():
-        base = getattr(BASE, name)
-        assert getattr(plus, name) + getattr(minus, name) == pytest.approx(2 * base)
-        assert 0 < abs(getattr(plus, name) - base) <= 2 * spread
-    assert plus.gravity == minus.gravity == BASE.gravity
-    assert ((design.shift >= 0) & (design.shift < 0.0028)).all()
-    shifted, straight = Scene.build(plus, 0.0028, 0.001), Scene.build(plus, 0.0028)
-    np.testing.assert_allclose(
-        shifted.bed - straight.bed, np.array([[0.001], [0.0]]) + 0 * shifted.bed, atol=1e-15
-    )
-    np.testing.assert_array_equal(shifted.tools[1].reference, straight.tools[1].reference)
-    np.testing.assert_array_equal(Design.draw(8, 0.0028).xi[:5], design.xi)
-    with pytest.raises(ValueError, match="--pairs 3 must be more than 3"):
-        Design.draw(3, 0.0028)

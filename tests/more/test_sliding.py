@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from difsim import Adaptive, MaxImpacts, Status, safe, simulate
 from difsim.body import RigidBody, RigidState
@@ -14,11 +15,47 @@ from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Sphere
 from difsim.stepping.variational import build_plain, scales_of
-from tests.core.test_sliding import slide_exactly, slide_to_stop, slope_axes
 from tests.helpers import approx
 from tests.ways import impacts
 
 EAST = jnp.array([0.0, 1.0, 0.0])
+
+
+def slope_axes(tilt):
+    """Normal of a slope of `tilt` rad that falls along x, and the direction down it."""
+    zero = 0.0 * tilt
+    return (
+        jnp.stack([jnp.sin(tilt), zero, jnp.cos(tilt)]),
+        jnp.stack([jnp.cos(tilt), zero, -jnp.sin(tilt)]),
+    )
+
+
+def slide_to_stop(p):
+    """Place (down, across) and time of the stop."""
+    return slide_exactly(p, 40 / (p[1] * np.cos(p[0]) - np.sin(p[0])))
+
+
+def slide_exactly(p, duration, time=np.inf):
+    """Place (down, across) and time, after a duration in τ with dt = |u| dτ, which the slip scales, or at a time."""
+    tilt, friction, down, across = p
+    pull, hold = np.sin(tilt), friction * np.cos(tilt)
+
+    def rate(_, y):
+        speed, cos, sin = np.exp(y[3]), np.cos(y[4]), np.sin(y[4])
+        return [speed**2 * cos, speed**2 * sin, speed, pull * cos - hold, -pull * sin]
+
+    def is_there(_, y):
+        return y[2] - time
+
+    is_there.terminal = True
+    start = [0.0, 0.0, 0.0, np.log(np.hypot(down, across)), np.arctan2(across, down)]
+    way = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-16, "events": is_there if np.isfinite(time) else None}
+    return solve_ivp(rate, (0, duration), start, **way).y[:3, -1]
+
+
+def test_the_known_stop_on_ten_degrees():
+    place = slide_to_stop((np.radians(10), 0.5, 0.0, 1.0))
+    np.testing.assert_allclose(place, [0.20448, 1.04801, 2.3193], atol=1e-5)
 
 
 def slide(p, time, derivative=None, max_steps=1_000_000):
