@@ -96,13 +96,6 @@ def test_gradient_is_symmetric_and_obeys_laplace_and_poisson(semi_axes):
         np.testing.assert_allclose(gradient, gradient.swapaxes(1, 2), atol=1e-10 * size)
 
 
-def test_acceleration_is_continuous_through_the_surface():
-    x = np.array([3, 2, 1]) / np.sqrt(3) * np.array([[1 - 1e-9], [1 + 1e-9]])
-    triaxial = Ellipsoid(np.zeros(3), np.eye(3), (3, 2, 1), 1 / G)
-    inside, outside = potential_and_acceleration(triaxial, jnp.array(x))[1]
-    np.testing.assert_allclose(inside, outside, rtol=1e-7)
-
-
 def accelerations(field, x):
     return jax.vmap(field.acceleration)(x)
 

@@ -13,7 +13,7 @@ from experiments.agilkia.report import describe_calibration
 from experiments.agilkia.scenario import problem
 from experiments.foot import calibrate, calibration, footpads
 from experiments.foot.calibration import Calibration, cross_validate, fit_factors, read
-from experiments.foot.footpads import Throw, summarise, throws
+from experiments.foot.footpads import Throw, summarise
 from experiments.foot.soils import DENSITIES, DIAMETERS, FRICTIONS, MODULI, THICKNESSES, design, ground_of
 from experiments.foot.throws import law_fall
 from inversion import Gaussian
@@ -90,18 +90,3 @@ def test_its_error_is_one_more_unknown(table_calibration):
     assert ground.inertia_factor == pytest.approx(5.0 * np.exp(0.2)) and plain_ground.inertia_factor == 1.0
     says = describe_calibration(table_calibration, OPTIMUM | {"law_error": 0.2, "thickness": 0.8})
     assert says["outside"] == ["thickness"] and says["sigma"] == pytest.approx(0.3)
-
-
-def test_errors_add_up():
-    wanted = throws(33, 0, 3)
-    work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 3))
-    # The law with factors 1 and 2 takes half of what slow ones lose; in the narrower drum two thirds, and three
-    # times that among finer grains, which are compared with it.
-    times = np.array([{"speed": 2.0, "width": 1.5, "diameter": 0.5}.get(one.why, 1.0) for one in wanted])
-    lost = times * (work @ [1.0, 2.0, 1.0])
-    found = [{"lost": t, "work": w.tolist(), "below": [t, *w]} for t, w in zip(lost, work, strict=True)]
-    parts = calibrate.errors(np.array([1.0, 2.0]), wanted, found)
-    assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["diameter"] == pytest.approx(np.log(3.0))
-    assert parts["width"] == pytest.approx(np.log(1.5))
-    assert max(parts[k] for k in ("load", "beds", "soil", "surface")) < 1e-6
-    assert parts["total"] == pytest.approx(np.linalg.norm(np.log([2.0, 1.5, 3.0])), rel=1e-6)

@@ -146,19 +146,3 @@ def test_draws_are_those_that_have_a_weight(tmp_path):
     for name in ("none.nc", "bad.nc"):
         with pytest.raises(ValueError, match="has no posterior"):
             grains_draws.pick_draws(tmp_path / name, 2, seed=0, place=PLACE)
-
-
-def test_grains_are_compared_with_what_the_laws_state():
-    """Two draws: grains within the calibrated law's ends in one, and within two sigma of the datum in none."""
-    values = {
-        "grains": (1.0, 3.0),
-        "reduced": (2.0, 5.0),
-        "calibrated": (1.0, 1.0),
-        "lower": (0.5, 0.0),
-        "upper": (2.0, 2.0),
-    }
-    laws, names = list(values), list(grains_draws.UNITS)
-    table = xr.Dataset({n: (("law", "sample"), np.array(list(values.values()))) for n in names}, {"law": laws})
-    row = grains_draws.compare(table, {"rebound_speed": 0.4})["rebound_speed"]
-    assert row == {"off": -1.5, "sigma": 0.4, "within_data": 0.0, "covered": 0.5}
-    assert grains_draws.compare(table, {})["energy_left"]["within_data"] is None

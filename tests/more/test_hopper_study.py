@@ -14,7 +14,7 @@ from difsim.contact import Vertices
 from difsim.mesh.distance import signed_distance
 from difsim.shape import Plane
 from difsim.shape.window import Window
-from experiments.hopper import ensemble, observe, scenes
+from experiments.hopper import ensemble, scenes
 from experiments.hopper.imhotep import SIDES, Lowest, prism
 
 
@@ -71,13 +71,6 @@ def test_a_cube_that_stands_still_is_in_contact_though_it_floats():
     model, state, _ = cube_on_edge(0.01)
     gap = model.contact.gap(model.surface, state.body.position, state.body.rotation.as_matrix())
     assert gap > 0 > model.approach(0.0, state).gap
-
-
-def test_posture_over_an_edge():
-    model, state, _ = cube_on_edge(0.03)
-    tilt, lever = observe.posture(model, 0.0, state)
-    assert float(tilt) == pytest.approx(np.pi / 4 - np.arcsin(0.03 * np.sqrt(2) / scenes.EDGE), abs=1e-12)
-    assert float(lever) == pytest.approx(0.03, rel=1e-6)
 
 
 def test_what_the_papers_rolling_resistance_balances():

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles.barrier import optimisation_barrier
 from difsim.particles.entries import Rows
 from difsim.particles.mapped import pair_map
 from difsim.particles.parts import CHUNK
@@ -95,24 +94,3 @@ def test_derivatives_by_one_alone_and_of_second_order(scene, by):
         return over, jax.grad(lambda x: sum(jnp.sum(s**2) for s in jax.tree.leaves(slope(x))))(at[by])
 
     close(*(jax.jit(lambda f=f: ways(f))() for f in (map_pairs, direct)))
-
-
-def test_what_is_made_once_is_itself_and_so_are_its_derivatives():
-    x, known = jnp.linspace(0.1, 2.0, 7), jnp.asarray(True)
-
-    def f(x, known):
-        return jnp.sum(jnp.sin(optimisation_barrier({"square": x**2}, known)["square"]))
-
-    slope = jax.grad(f)(x, known)
-    np.testing.assert_allclose(slope, 2 * x * jnp.cos(x**2), rtol=1e-14)
-    np.testing.assert_allclose(jax.jvp(lambda x: f(x, known), (x,), (x,))[1], slope @ x, rtol=1e-14)
-    several = jax.vmap(jax.grad(f))(jnp.stack([x, -x]), jnp.array([True, False]))
-    np.testing.assert_allclose(several[0], slope, rtol=1e-14)
-
-
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="of loops on a CPU")
-def test_a_compiler_does_not_see_through_what_is_made_once():
-    x, known = jnp.ones(7), jnp.asarray(True)
-    program = jax.jit(lambda x, known: optimisation_barrier(x**2, known) + 1.0).lower(x, known).compile()
-    assert "conditional(" in program.as_text()
-    assert jnp.isnan(program(x, ~known)).all()

@@ -9,7 +9,6 @@ import pytest
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK
 from difsim.particles.sums import pair_sums, sum_in_blocks, sum_in_parts
-from difsim.particles.transposed import linear
 from difsim.particles.vectors import dot, minus, times
 from tests.helpers import close, random_like
 
@@ -96,22 +95,3 @@ def test_a_list_without_room_counts_no_pair_twice(scene):
     cut = eqx.tree_at(lambda s: s.index, neighbours, neighbours.index[:2])
     met = pair_sums(lambda a, b: jnp.where(a["charge"] == b["charge"], 0.0, 1.0), samples, cut)
     assert int(neighbours.longest) > 2 and float(jnp.max(met)) == 2.0
-
-
-def test_a_given_transpose_is_used():
-    def push(at, x):
-        return at * x
-
-    def pull(at, y):
-        return 5.0 * at * y  # not the transpose: so it is seen which one was taken
-
-    def f(x):
-        return linear(push, pull, jnp.asarray(2.0), x)
-
-    x = jnp.arange(3.0)
-    np.testing.assert_array_equal(jax.jit(f)(x), 2.0 * x)
-    np.testing.assert_array_equal(jax.jacfwd(f)(x), 2.0 * np.eye(3))
-    np.testing.assert_array_equal(jax.jacrev(f)(x), 10.0 * np.eye(3))
-    # Of one that all members of a batch share, the transpose sums theirs.
-    shared = jax.grad(lambda x: jnp.sum(jax.vmap(lambda at: linear(push, pull, at, x))(jnp.array([1.0, 3.0]))))
-    np.testing.assert_array_equal(shared(x), np.full(3, 20.0))

@@ -20,7 +20,6 @@ from inversion import (
     sample,
 )
 from inversion.cube import Cube
-from inversion.peaks import Heights, measure
 from tests import random_posteriors, toys
 from tests.toys import posterior
 
@@ -78,27 +77,6 @@ def test_spike_at_a_guess_is_found(d, width, at):
     problem, evidence = spike(d, width, at)
     found = posterior(problem, Importance(), guesses=[{"x": np.full(d, at)}])
     assert is_good(found, evidence), found
-
-
-def correlated_problem(p):
-    """Widths of 0.05 and 0.001 along the diagonals, and a broad peak that has a tenth of the evidence."""
-    x, y = p["x"]
-    along, across = (x + y) / np.sqrt(2), (x - y) / np.sqrt(2)
-    thin = -0.5 * ((along / 0.05) ** 2 + (across / 0.001) ** 2)
-    broad = -0.5 * (x**2 + y**2) / 0.1**2 + np.log(0.05 * 0.001 / 0.1**2 / 9)
-    return {"r": jnp.sqrt(2 * (1.0 - jnp.logaddexp(thin, broad)))}, toys.always_problem()
-
-
-def test_correlated_spike_has_its_shape():
-    problem = Problem(
-        {"x": Bounded(-1.0, 1.0, shape=(2,))}, correlated_problem, Observations({"r": Observation(0.0, 1.0)})
-    )
-    heights = Heights(Cube(problem, 200), np.array([0.505, 0.505]), [0])
-    z_per_x = np.sqrt(2 * np.pi) / 2  # in the middle of the prior
-    spread = measure(heights)["spread"] / z_per_x**2
-    np.testing.assert_allclose(np.sqrt(np.linalg.eigvalsh(spread)), [0.001, 0.05], rtol=0.35)
-    found = posterior(problem, Importance(Tempered(6400)))
-    assert is_good(found, np.log(2 * np.pi * 0.05 * 0.001 / 4 / 0.9) - 1.0), found
 
 
 def spike_in_one_leaf(p):

@@ -20,7 +20,6 @@ from experiments.sampling.scene import (
     SUPPORT,
     TIP,
     Scene,
-    regolith,
 )
 
 at = eqx.filter_jit(Tool.at)
@@ -78,18 +77,6 @@ def test_the_tool_is_touched_from_3_mm_at_any_spacing(spacing):
     assert bed.query(tools.T)[0].min() > reach
     assert scene.position.shape[1] == scene.bed.shape[1] + sum(len(tool.members) for tool in scene.tools)
     assert not scene.is_in_tray(scene.position, 0.0).any()
-
-
-def test_moduli_and_turns_are_those_of_the_paper():
-    material = regolith(CASES["P2"])
-    np.testing.assert_allclose((material.bulk, material.shear), (3.33e6, 0.37e6), rtol=1e-12)
-    assert float(jnp.degrees(material.friction)) == pytest.approx(20.0) and float(material.cohesion) == 1000.0
-    # Collecting, the side of a brush that faces the other goes up; clearing, it goes down.
-    for name, way in (("P0", 1), ("P7", -1)):
-        for tool, side in zip(Scene.build(CASES[name], 0.0028).tools[1:3], (-1, 1), strict=True):
-            x, v = at(tool, jnp.asarray(0.5))
-            facing = jnp.argmin(side * x[0])
-            assert way * float(v[1, facing]) > 0.2
 
 
 def test_the_tray_goes_down_with_the_tool():
