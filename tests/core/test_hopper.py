@@ -10,7 +10,6 @@ from difsim.contact import AtEachPoint, RegularisedCoulomb
 from tests.hoppers import (
     IMPACT,
     MASS,
-    NORMALS,
     RADIUS,
     STIFFNESS,
     account,
@@ -26,13 +25,9 @@ G = 9.81
 SMOOTH = AtEachPoint(RegularisedCoulomb(0.0, 1e-3))
 
 
-def exponent(name):
-    return float(name.split()[1]) if name.startswith("power") else 1.0 if name.startswith("linear") else 1.5
-
-
 def elastic_depth(name, speed):
     """The depth at which a law without damping stops the ball."""
-    p = exponent(name)
+    p = 1.0 if name.startswith("linear") else 1.5
     return ((p + 1) * MASS * speed**2 / (2 * STIFFNESS)) ** (1 / (p + 1))
 
 
@@ -46,11 +41,11 @@ def realised_restitution(name, e, width=0.0, speed=IMPACT):
     return float(solution.last.body.velocity[2]) / speed, solution
 
 
-@pytest.mark.parametrize("name", NORMALS)
+@pytest.mark.parametrize("name", ["power 1.5 clipped", "hunt-crossley"])
 def test_a_free_impact_realises_the_restitution_of_the_law(name):
     for e in (0.3, 0.6, 0.9):
         got, solution = realised_restitution(name, e)
-        assert got == pytest.approx(1 if name == "hertz" else e, abs=1e-5)
+        assert got == pytest.approx(e, abs=1e-5)
         total, parts = account(solution)
         np.testing.assert_allclose(total, total[0], rtol=5e-5)  # at 1e-9: steps across a force that jumps
         assert parts["damping"][-1] == pytest.approx(0.5 * MASS * 0.1**2 * (1 - got**2), abs=1e-6)
@@ -74,7 +69,7 @@ def test_smooth_onset_raises_the_restitution_as_predicted(name, deviations):
 
 def test_springs_far_from_the_ground_have_finite_derivatives():
     """There a smoothed force is 1e-300 N: the derivative of what is divided by it would be 0 times infinity."""
-    model, width = ball(normal("power 1.5", 0.6, 1e-3), friction_law("spring", 0.4)), 1e-3
+    model, width = ball(normal("power 1.5 clipped", 0.6, 1e-3), friction_law("spring", 0.4)), 1e-3
 
     def derivative(height):
         moving = model.start(state((0.0, 0.0, 0.0), (0.1, 0.0, -0.1), (0.3, 0.0, 0.0)))

@@ -1,9 +1,12 @@
 """Each scene of the list at its middle: one judge checks its balance, its derivatives and what is known of its end."""
 
+import json
+
 import pytest
 
 from experiments.scenes.catalogue import SCENES
 from experiments.scenes.judge import judge
+from experiments.validation.run import Validation
 
 # Springs along the surface ring on, and their derivatives take more steps than are allowed: known issues.
 SPRINGS = {"cube, Hertz and Mindlin, cohesion"}
@@ -22,3 +25,9 @@ def test_the_middle_of_a_scene_passes_the_judge(scene):
     for chosen in scene.cases:
         findings = judge(scene, scene.replace(chosen), is_thorough=False)
         assert findings.faults == {} and findings.status == "OK", chosen
+
+
+def test_all_cases_of_the_validation_pass(tmp_path):
+    Validation(out=tmp_path).run()
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert found["failed"] == [] and found["cases"] > 60

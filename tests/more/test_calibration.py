@@ -55,16 +55,6 @@ def test_factors_on_the_law_are_found_again(factors):
         np.testing.assert_allclose(work.sum(axis=1), taken, rtol=1e-3)
 
 
-def test_what_is_unseen_had_no_part_in_the_fit():
-    taken, work = (
-        np.array([1.0, 2.0, 3.0, 40.0]),
-        np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.0]]),
-    )
-    # The first three are bearing, inertia and viscosity as they are; the last is ten times that.
-    assert cross_validate(taken, work)[3] == pytest.approx(np.log(10.0), abs=1e-6)
-    np.testing.assert_allclose(fit_factors(taken[:3], work[:3]), [1.0, 1.0], rtol=1e-6)
-
-
 def test_the_shipped_table_is_what_it_says():
     """Its factors and their error follow from its rows."""
     table, known = json.loads(calibration.TABLE.read_text()), read()

@@ -79,19 +79,6 @@ ODD = {
         "  data: [900, 0, 950, 0, 0, 900, 530, 0, 0, 0, 1, 0]\n",
         IN_CAMERA,
     ),
-    "no pose": (YAML.split("rvec")[0], IN_CAMERA),
-    "a mark of the encoding": ("\ufeff" + YAML, None),
-    "numbers that YAML takes as texts or octal": (
-        YAML.replace("-0.004", "-4e-3").replace("0.03", "3E-2").replace("1920", "01920").replace("540.", '"540"'),
-        None,
-    ),
-    "a matrix as rows": (
-        YAML.replace("camera_matrix", "#")
-        .replace("   rows: 3\n   cols: 3\n   dt: d\n   data: [ 1011.6", "K: [[ 1011.6")
-        .replace("0., 0., 1059.8", "0.], [0., 1059.8")
-        .replace("540., 0., 0., 1. ]", "540.], [0., 0., 1. ]]"),
-        None,
-    ),
     "the notes of OpenCV's sample": (
         YAML + 'calibration_time: "Thu 12 Nov"\nnframes: 9\nflags: 8\nfisheye_model: 0\n'
         "avg_reprojection_error: 3.1e-01\nper_view_reprojection_errors: !!opencv-matrix\n   rows: 1\n   cols: 1\n"

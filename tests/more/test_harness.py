@@ -19,6 +19,7 @@ import xarray as xr
 import experiments
 from experiments.commands import TOOLS, find_studies
 from experiments.harness import Found, Study, write
+from experiments.report import format_value, label, remedies, tables_of
 from experiments.variables import describe, find_undescribed
 from inversion.sweeps import compute_parts
 from tests.results import assert_described
@@ -245,3 +246,32 @@ def test_a_stage_has_the_executor_of_its_cluster(tmp_path, capsys, monkeypatch):
     assert json.loads((tmp_path / "summary.json").read_text())["made"] == ["run0", "run1"]
     with pytest.raises(ValueError, match=r"--cluster is for the stages \['many'\], not 'one'"):
         Many(out=tmp_path, stage="one", cluster="local:2").run()
+
+
+def list_rows(table):
+    return [list(table.columns), *table.to_numpy().tolist()]
+
+
+def test_a_summary_becomes_tables():
+    laws = {"hard": {"e": 0.5, "to": {"a": 1, "b": 2}}, "soft": {"e": 0.25, "to": {"a": 3, "b": 4}}}
+    tables = tables_of(
+        {"mass_kg": 2.0, "status": "OK", "laws": laws, "rows": [[1, 2]], "none": {}, "one": {"k": {"a": 1}}}
+    )
+    assert {title: list_rows(table) for title, table in tables.items()} == {
+        "numbers": [["", "value"], ["mass, kg", "2"], ["status", "OK"]],
+        "laws": [["", "e", "to: a", "to: b"], ["hard", "0.5", "1", "2"], ["soft", "0.25", "3", "4"]],
+        "rows": [["", "1"], ["1", "1"], ["2", "2"]],
+        "one": [["", "a"], ["k", "1"]],
+    }
+    wide = tables_of({"runs": {"a": dict.fromkeys("rstuvwxyz", 1), "b": dict.fromkeys("rstuvwxyz", 2)}})["runs"]
+    assert list_rows(wide)[:2] == [["", "a", "b"], ["r", "1", "2"]]
+    assert label("rebound_speed_m_s") == "rebound speed, m/s" and label("m") == "m"
+    cells = {-1.25e-7: "−1.25 × 10^−7", 0.84519: "0.8452", 3: "3", True: "yes", None: "–", float("inf"): "–"}
+    assert {value: format_value(value) for value in cells} == cells
+    assert format_value(list(range(7))) == "7 numbers, 0 to 6"
+
+
+def test_a_status_comes_with_its_remedy():
+    said = remedies({"runs": [{"status": "UNSETTLED"}, {"status": "OK"}], "statuses": {"LEFT": 2, "STEP": 1}})
+    assert [each.split(":")[0] for each in said] == ["UNSETTLED", "LEFT"]
+    assert all(each.count(": ") == 2 for each in said)  # name, event, remedy

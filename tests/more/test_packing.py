@@ -94,16 +94,6 @@ def test_two_lobes_are_strictly_inside_and_apart():
     np.testing.assert_allclose(np.sort([a.centre[2], b.centre[2]]), [-1.1, 1.1], atol=0.1)
 
 
-def test_three_ellipsoids_fill_more_of_a_body_that_is_not_convex():
-    mesh = dumbbell()
-    three = inscribe(mesh, 3, starts=1)
-    assert sum(e.volume for e in three) > sum(e.volume for e in two_lobes())
-    for i, ellipsoid in enumerate(three):
-        assert depth(mesh, surface(ellipsoid)).min() > 0
-        others = three[:i] + three[i + 1 :]
-        assert min(np.linalg.norm(o.coordinates(surface(ellipsoid)), axis=1).min() for o in others) > 1
-
-
 def test_moments_are_those_of_the_mesh():
     mesh = dumbbell()
     packing = pack(mesh, 2000.0, ellipsoids=two_lobes(), mascons=200)
