@@ -1,4 +1,4 @@
-"""Points on a surface: where they lie, how they are spread, and that a seed gives them again."""
+"""Points on a surface: where they lie, and how they are spread."""
 
 import numpy as np
 import trimesh
