@@ -30,7 +30,7 @@ HIPS = np.stack([0.2 * np.cos(AROUND), 0.2 * np.sin(AROUND), np.full(3, -0.40)],
 
 TABLE = {"origin": (-2.0, -2.0, -2.0), "spacing": 1.0, "coefficients": np.zeros((5, 5, 5))}
 CLUMP = {"body": body.RigidBody(1.0, np.eye(3)), "centre": np.zeros((1, 3)), "radius": [0.05]}
-# By class: what a constructor takes beside, or in place of, what its declarations say.
+# By class: what a constructor takes on top, or in place, of what its declarations say.
 ARGUMENTS: dict[type, dict[str, Any]] = {
     beds.GaussianSizes: {"mean": 0.01, "deviation": 0.001},
     body.RigidBody: {"inertia": np.eye(3)},

@@ -27,11 +27,11 @@ def pendulum(angle, time):
 TAN, FRICTION, RESTITUTION, START, END, PLACE, VELOCITY = 0, 1, 2, 3, 4, slice(5, 8), slice(8, 11)
 
 
-def throw(p, derivative=None):
+def throw(p):
     """Where a point is that starts on, or above, a slope that rises along x, and the solution."""
     one = jnp.ones_like(p[0])
     model = Bouncer(DOWN, Plane(jnp.zeros(3), jnp.stack([-p[TAN], 0.0 * one, one])), p[RESTITUTION], p[FRICTION])
-    way = impacts(40, derivative=derivative, max_steps=2000)
+    way = impacts(40, max_steps=2000)
     solution = simulate(model, PointState(p[PLACE], p[VELOCITY]), p[START : END + 1], **way, throw=False)
     return solution.last.position, solution
 

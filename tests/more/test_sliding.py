@@ -53,20 +53,14 @@ def slide_exactly(p, duration, time=np.inf):
     return solve_ivp(rate, (0, duration), start, **way).y[:3, -1]
 
 
-def test_the_known_stop_on_ten_degrees():
-    place = slide_to_stop((np.radians(10), 0.5, 0.0, 1.0))
-    np.testing.assert_allclose(place, [0.20448, 1.04801, 2.3193], atol=1e-5)
-
-
-def slide(p, time, derivative=None, max_steps=1_000_000):
+def slide(p, time):
     """Where a point is that starts on a slope: (down, across) by (tilt, friction, speed down, speed across)."""
     tilt, friction, down, across = p
     normal, fall = slope_axes(tilt)
     model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane(jnp.zeros(3), normal), 0.5, friction)
     times = jnp.stack([0.0 * time, time])
     start = PointState(jnp.zeros(3), down * fall + across * EAST)
-    way = impacts(5, derivative=derivative, max_steps=max_steps)
-    solution = simulate(model, start, times, **way, throw=False)
+    solution = simulate(model, start, times, **impacts(5), throw=False)
     x = solution.last.position
     return jnp.stack([x @ fall, x @ EAST]), solution
 
