@@ -63,7 +63,6 @@ LONG = (
     "scenes", "stepping", "pair", "clump", "legged", "leastsq", "sph_elements", "hopper", "gravity", "validity",
     "touchdown", "surface_contact", "grains",
     # of tests/more
-    "adaptive_importance",
     "posterior", "site", "posteriors_of_studies", "sliding", "modes", "peaks", "posterior_failures", "soak",
     "intruder", "grains_touchdown", "cliff", "calibration", "tracks", "foot", "agilkia", "flight_study", "branch",
     "readme", "hopper_study", "cobbles_impact", "estimation", "executors", "sweeps", "harness",

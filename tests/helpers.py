@@ -74,6 +74,23 @@ def random_like(tree, seed: int):
     return structure.unflatten([jnp.asarray(rng.normal(size=x.shape)) for x in leaves])
 
 
+def assert_same_function(ours: Callable, theirs: Callable, *at) -> None:
+    """Values and derivatives of two functions agree: forward, in reverse, and of second order both ways."""
+    along, back, all_of = random_like(at, 1), random_like(theirs(*at), 2), tuple(range(len(at)))
+
+    def look(f):
+        slope = jax.grad(lambda *x: sum(jnp.sum(jnp.sin(y)) for y in jax.tree.leaves(f(*x))), all_of)
+        size = lambda *x: sum(jnp.sum(s**2) for s in jax.tree.leaves(slope(*x)))  # noqa: E731
+        return (
+            jax.jvp(f, at, along),
+            jax.vjp(f, *at)[1](back),
+            jax.jvp(slope, at, along),
+            jax.grad(size, all_of)(*at),
+        )
+
+    close(*(jax.jit(lambda f=f: look(f))() for f in (ours, theirs)))
+
+
 @eqx.filter_jit
 def each(function: Callable, models: Mapping, *arguments) -> dict:
     """`function(model, *arguments)` of each model by its name, all of them as one program."""

@@ -8,7 +8,7 @@ import numpy as np
 from difsim.body import CentralDamper, RigidBody, RigidState
 from difsim.dem import Clump, HertzMindlin, LeggedClump
 
-DAMPING, STROKE, STIFFNESS, ACROSS = 567.0, 0.04, 13.3e3, 1e5
+DAMPING, STROKE, STIFFNESS = 567.0, 0.04, 13.3e3
 LAW = HertzMindlin(1e7, 0.25, restitution=0.6, friction=0.5)
 TURN = 2 * np.pi / 3 * np.arange(3)
 FEET = np.stack([1.2 * np.cos(TURN), 1.2 * np.sin(TURN), np.full(3, -0.75)], axis=1)

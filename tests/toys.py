@@ -20,8 +20,6 @@ from inversion import (
     Tempered,
     sample,
 )
-from inversion.outcome import Calls
-from inversion.tree import Node, Tree
 
 DESIGN = np.array([[1.0, 0.5], [0.3, 2.0], [1.5, -1.0]])
 MEASURED = np.array([1.0, 2.0, 0.7])
@@ -136,11 +134,3 @@ def exact():
 
 def ring(p):
     return {"r": jnp.stack([jnp.sqrt(p["x"] ** 2 + p["y"] ** 2 + 1e-12), p["z"]])}, always_problem()
-
-
-def bounding_tree():
-    """A solved tree over E: nothing bounds E = 1e8, and 900 all other leaves."""
-    bounds = {1e8: 0.0, 1e7: 900.0, 1e9: 900.0}
-    root = Node({}, {}, 0.0, (), False, "branched", Calls(), bound=0.0)
-    leaves = [Node({"E": E}, {}, bound, (), False, "leaf", Calls(), bound=bound) for E, bound in bounds.items()]
-    return Tree((root, *leaves), None, 0.0, 0.5, {}, 0.0)

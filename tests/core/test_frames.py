@@ -8,8 +8,7 @@ import scipy.integrate
 
 from difsim.body import RigidState
 from difsim.curve import Curve
-from difsim.dynamics import Kepler, Libration, Primary, Steady, Tabulated, tumble
-from difsim.gravity import PointMass
+from difsim.dynamics import Kepler, Libration, Steady, Tabulated, tumble
 from tests.catalogue import Catalogue
 from tests.helpers import approx, check_gradients
 
@@ -89,14 +88,6 @@ def test_tumbling_is_the_solution_of_euler():
     np.testing.assert_allclose(momenta, np.tile(INERTIA @ SPIN, (9, 1)), atol=1e-9)
 
 
-def test_tumbling_of_a_symmetric_body_precesses():
-    """Its spin goes round the axis of symmetry at (1 - c/a) ω₃."""
-    frame = tumble(np.diag([2.0, 2.0, 1.2]), (0.1, 0.0, 0.3), jnp.linspace(0.0, 20.0, 81))
-    angle = (1.2 / 2.0 - 1) * 0.3 * 19.0
-    expected = 0.1 * np.cos(angle), 0.1 * np.sin(angle), 0.3
-    np.testing.assert_allclose(frame.at(jnp.asarray(19.0)).spin, expected, atol=1e-10)
-
-
 def test_derivatives_of_the_orbit():
     check_gradients(lambda orbit: orbit(jnp.asarray(5.3)), ORBIT)
 
@@ -115,14 +106,3 @@ def test_kepler_keeps_its_law(eccentricity):
         r, pull = look(jnp.asarray(t))
         expected = -((2 * np.pi / 7.0) ** 2) * 8.0 * r / jnp.linalg.norm(r) ** 3
         np.testing.assert_allclose(pull, expected, rtol=1e-9, atol=1e-12)
-
-
-def test_primary_on_a_circle_stands_still_in_the_frame():
-    rate = (0.0, 0.0, 2 * np.pi / 60.0)
-    tide = Primary(PointMass(18.0, ORIGIN), Kepler(12.0, 60.0)).tide(
-        jnp.asarray(17.0), Steady(rate).at(jnp.asarray(17.0)).attitude
-    )
-    x = jnp.array([1.0, -2.0, 0.5])
-    pull = PointMass(18.0, (12.0, 0.0, 0.0)).acceleration
-    expected = pull(x) - pull(jnp.zeros(3))
-    np.testing.assert_allclose(tide.acceleration(x), expected, rtol=1e-12)

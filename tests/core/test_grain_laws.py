@@ -93,3 +93,14 @@ def test_friction_is_bounded_and_zero_between_separated_grains(dtype, sizes):
         assert force_along(size, 0.1 * size, 1e-6, 0.0) <= 0.05 * size * (1 + 1e-6)
         assert force_along(size, 0.0, -1e-6, 0.1) == 0
         assert force_along(0.0, size, 1e-6, 0.1) <= 0.5 * size * (1 + 1e-6)
+
+
+def test_two_materials_act_as_one_of_the_same_effective_moduli():
+    mixed = HertzMindlin.from_materials([7e7, 2e6], [0.33, 0.2], restitution=0.5, friction=0.4)
+    np.testing.assert_allclose(mixed.effective_modulus, 1 / ((1 - 0.33**2) / 7e7 + (1 - 0.2**2) / 2e6), rtol=1e-12)
+    shear = [E / (2 * (1 + nu) * (2 - nu)) for E, nu in ((7e7, 0.33), (2e6, 0.2))]
+    np.testing.assert_allclose(mixed.effective_shear, 1 / sum(1 / g for g in shear), rtol=1e-12)
+    alike = HertzMindlin.from_materials([1e7, 1e7], [0.25, 0.25], 0.6, 0.5)
+    np.testing.assert_allclose([alike.modulus, alike.poisson], [1e7, 0.25], rtol=1e-12)
+    rigid = HertzMindlin.from_materials([1e7, np.inf], [0.25, 0.25], 0.6, 0.5)
+    np.testing.assert_allclose(rigid.effective_modulus, 2 * HERTZ.effective_modulus, rtol=1e-12)

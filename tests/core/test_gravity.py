@@ -11,7 +11,7 @@ from difsim.gravity import Ellipsoid, Mascons, PointMass, Rotating, Uniform, lob
 from difsim.gravity.carlson import rf_rd
 from difsim.gravity.ellipsoid import G
 from tests.catalogue import FIELDS, POINTS, rotation
-from tests.helpers import check_finite, check_gradients, count_traces, each, to_single
+from tests.helpers import check_finite, check_gradients, each, to_single
 
 
 @pytest.mark.parametrize("q", [(9, 4, 1), (3, 3, 3), (1, 1e4, 1), (1e4, 1e4, 1), (1e6, 1e3, 1)])
@@ -96,13 +96,6 @@ def test_gradient_is_symmetric_and_obeys_laplace_and_poisson(semi_axes):
         np.testing.assert_allclose(gradient, gradient.swapaxes(1, 2), atol=1e-10 * size)
 
 
-def test_acceleration_is_continuous_through_the_surface():
-    x = np.array([3, 2, 1]) / np.sqrt(3) * np.array([[1 - 1e-9], [1 + 1e-9]])
-    triaxial = Ellipsoid(np.zeros(3), np.eye(3), (3, 2, 1), 1 / G)
-    inside, outside = potential_and_acceleration(triaxial, jnp.array(x))[1]
-    np.testing.assert_allclose(inside, outside, rtol=1e-7)
-
-
 def accelerations(field, x):
     return jax.vmap(field.acceleration)(x)
 
@@ -181,13 +174,3 @@ def test_67p_has_the_inertia_of_its_shape():
     )
     moments = np.linalg.eigvalsh(np.trace(second) * np.eye(3) - second)
     np.testing.assert_allclose(moments, [0.9606e6, 1.7704e6, 1.9047e6], rtol=0.01)
-
-
-def test_construction_under_jit_and_no_retrace():
-    x = jnp.asarray(POINTS[0])
-    assert (
-        count_traces(lambda field, x: field.potential(x), *((PointMass(GM, np.zeros(3)), x) for GM in (1.0, 2.0)))
-        == 1
-    )
-    slope = jax.jit(jax.grad(lambda GM: PointMass(GM, jnp.zeros(3)).potential(x)))(1.0)
-    np.testing.assert_allclose(slope, 1 / np.linalg.norm(x), rtol=1e-14)

@@ -79,27 +79,6 @@ def test_order_of_the_interpolation():
     assert values[-1] < 2e-5 and turns[-1] < 2e-3
 
 
-def test_a_ball_of_triangles():
-    """Two errors: the facets' h_f², here 6e-4 of the radius at most, and the grid's."""
-    u = directions(400)
-    points = jnp.array(u * np.random.default_rng(3).uniform(0.8, 1.2, size=(400, 1)))
-    grid = GridSDF.from_mesh(ball(5), 0.05)
-    error = np.asarray(distances(grid, points) - distances(BALL, points))
-    assert error.min() > -1e-4 and error.max() < 7e-4  # chords lie inside
-    assert np.linalg.norm(normals(grid, points) - u, axis=1).max() < 0.03
-
-
-def test_at_the_nodes_it_is_the_distance_to_the_mesh():
-    """Closed form of a block, in and out; the table's nodes are where the spline passes through the samples."""
-    h = 0.125
-    grid = GridSDF.from_mesh(block(), h, margin=0.5)
-    index = np.random.default_rng(4).integers(0, 24, size=(300, 3))[:, :]
-    nodes = np.asarray(grid.spline.lower) + h * np.minimum(index, [24, 24, 16])
-    np.testing.assert_allclose(
-        distances(grid, jnp.array(nodes)), distances(Box((1.0, 1.0, 0.5)), jnp.array(nodes)), atol=1e-12
-    )
-
-
 def test_the_normal_is_continuous_across_cells():
     """A trilinear table's gradient jumps by 5 % from cell to cell here, however small the step."""
     t = np.arange(-1.1, 1.1, 1e-4)

@@ -1,17 +1,16 @@
-"""A hopper in flight beside a turning body: the inertial flight, and what a free top keeps."""
+"""A hopper in flight near a turning body: the inertial flight in other axes."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from difsim import Adaptive, simulate
 from difsim.body import RigidBody, RigidState
 from difsim.contact import AtEachPoint, Ball, Hertz, NormalForce, RegularisedCoulomb, SurfaceContact, Undamped
 from difsim.dynamics import Flight, FlightState, Hopper, InertialFlight
 from difsim.gravity import PointMass
 from difsim.rotation import Rotation
 from difsim.shape import Plane
-from tests.helpers import approx
-from tests.hoppers import MASS, field_step, state
+from tests.hoppers import MASS, state
 
 INERTIA = np.diag([0.05, 0.07, 0.09])  # an asymmetric top
 START = state((1.0, 0.5, 0.2), (0.3, -0.1, 0.2), (0.4, 1.1, -0.6), (0.7, 0.1, -0.5, 0.4))
@@ -20,17 +19,12 @@ FLOOR, PULL = Plane((0.0, 0.0, -90.0), (0.0, 0.0, 1.0)), PointMass(3.0, (0.0, 0.
 
 
 def fly(omega, body):
-    """The model and its state after `SECONDS` beside a point mass at (0, 0, -3), by steps too small to matter."""
+    """The state of a hopper after `SECONDS` near a point mass at (0, 0, -3)."""
     contact = SurfaceContact(
         Ball(0.1), NormalForce(Hertz(1e5, 0.1), Undamped(), 1e-4), AtEachPoint(RegularisedCoulomb(0.3, 1e-3))
     )
     model = Hopper(RigidBody(MASS, INERTIA), contact, FLOOR, PULL, omega)
-    return model, _steps(model, model.start(body))
-
-
-@jax.jit
-def _steps(model, start):
-    return jax.lax.fori_loop(0, 2000, lambda _, y: field_step(model, y, SECONDS / 2000), start)
+    return simulate(model, model.start(body), [0.0, SECONDS], solver=Adaptive(1e-12, 1e-12, order=8)).last.body
 
 
 def to_inertial(body, omega):
@@ -45,28 +39,13 @@ def to_inertial(body, omega):
 def test_flight_is_the_inertial_flight_transformed():
     """About an axis through the attractor: both frames see the same field."""
     omega = np.array([0.0, 0.0, 0.3])
-    _, turning = fly(omega, START)
-    there = to_inertial(turning.body, omega)
+    there = to_inertial(fly(omega, START), omega)
     from_outside = RigidState(
         START.position,
         START.velocity + np.cross(omega, START.position),
         START.attitude,
         START.spin + START.rotation.inverse @ jnp.asarray(omega),
     )
-    _, inertial = fly(np.zeros(3), from_outside)
+    inertial = fly(np.zeros(3), from_outside)
     for name in ("position", "velocity", "attitude", "spin"):
-        np.testing.assert_allclose(getattr(there, name), getattr(inertial.body, name), atol=1e-10, err_msg=name)
-
-
-def test_a_free_top_keeps_its_angular_momentum_and_its_energy():
-    omega = np.array([0.1, -0.2, 0.3])
-    model, last = fly(omega, START)
-    first = model.start(START)
-
-    def momentum(t, s):
-        spin = s.body.rotation @ (INERTIA @ (s.body.spin + s.body.rotation.inverse @ jnp.asarray(omega)))
-        return Rotation.from_rotation_vector(jnp.asarray(omega) * t) @ spin
-
-    np.testing.assert_allclose(momentum(SECONDS, last), momentum(0.0, first), atol=1e-10)
-    before, after = (sum(jax.tree.leaves(model.energy(0.0, s))) for s in (first, last))
-    assert after == approx(before, abs=1e-10)
+        np.testing.assert_allclose(getattr(there, name), getattr(inertial, name), atol=1e-10, err_msg=name)

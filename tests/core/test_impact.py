@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 from difsim.contact import Newton, Stronge
 from difsim.contact.impact import rest_force
-from tests.helpers import approx
+from tests.helpers import approx, check_gradients
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -163,3 +163,57 @@ def test_what_holds_a_point():
                 rate[0] * slides.slip_direction[1] - rate[1] * slides.slip_direction[0], 0.0, atol=1e-9
             )
             assert rate[:2] @ slides.slip_direction[:2] > 0
+
+
+@pytest.mark.parametrize("μ", [0.0, 0.3])
+@pytest.mark.parametrize("Law", [Newton, Stronge])
+def test_a_plastic_impact_has_its_derivative_by_restitution(Law, μ):
+    """At e = 0 the energetic law has the root of an energy: the speed of rebound is e times that of approach."""
+    W, n, u = jnp.asarray(BALL), jnp.asarray(UP), jnp.array([1.0, 0.5, -2.0])
+
+    def rebound(e):
+        return n @ W @ Law(e, μ, 0).impulse(W, n, u).total
+
+    e = jnp.zeros(())
+    assert rebound(e) == approx(2.0, rel=1e-12)
+    assert jax.jacfwd(rebound)(e) == approx(2.0, rel=1e-12) and jax.jacrev(rebound)(e) == approx(2.0, rel=1e-12)
+
+
+SLIDES, STICKS = (BALL, [4.0, 0.5, -2.0], 0.3), (BALL, [1.0, 0.5, -2.0], 0.3)
+
+REVERSES = (ROD, [0.6, 0.0, -1.0], 0.35)
+
+
+@pytest.mark.parametrize(
+    "Law, W, u, μ",
+    [
+        pytest.param(Stronge, *REVERSES, id="Stronge, reverses"),
+        pytest.param(Newton, *SLIDES, id="Newton, slides"),
+        pytest.param(Newton, *STICKS, id="Newton, sticks"),
+        pytest.param(Newton, *REVERSES, id="Newton, reverses"),
+        pytest.param(Stronge, *SLIDES, id="Stronge, slides"),
+        pytest.param(Stronge, *STICKS, id="Stronge, sticks"),
+    ],
+)
+def test_derivatives_of_an_impact(Law, W, u, μ):
+    def end_velocity(law, u):
+        return u + W @ law.impulse(jnp.asarray(W), jnp.asarray(UP), u).total
+
+    # Along y the rod's slip is at rest and its path has a kink in y: only x and z.
+    def in_plane(law, u):
+        return end_velocity(law, jnp.array([1.0, 0.0, 0.0]) * u[0] + jnp.asarray(UP) * u[1])
+
+    if W is ROD:
+        check_gradients(in_plane, Law(0.7, μ, 0), jnp.array(u)[::2], rtol=1e-6)
+    else:
+        check_gradients(end_velocity, Law(0.7, μ, 0), jnp.array(u), rtol=1e-6)
+
+
+@pytest.mark.parametrize("friction, stops", [(0.0, 0.0), (0.3, 1.0)])
+@pytest.mark.parametrize("law", [Newton, Stronge], ids=lambda law: law.__name__)
+def test_the_law_of_an_impact_without_slip(law, friction, stops):
+    """Two points of 1 kg head on; without friction nothing takes slip away."""
+    n = jnp.array([0.0, 0.0, 1.0])
+    strike = jax.jit(jax.jacfwd(lambda u: law(0.5, friction).impulse(2 * jnp.eye(3), n, u).total))
+    slope = strike(jnp.array([0.0, 0.0, -1.0]))
+    np.testing.assert_allclose(slope, np.diag([-stops / 2, -stops / 2, -1.5 / 2]), atol=1e-12)

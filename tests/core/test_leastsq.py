@@ -59,12 +59,6 @@ def test_optimum_on_a_bound(key):
     assert np.isfinite(fit.jacobian).all()
 
 
-def test_a_warm_start_on_the_wrong_bound_leaves_it(key):
-    _, _, misfit = toys.closed_form()
-    fit = inversion.fit(toys.linear(), key=key, starts=0, keep=1, guesses=[{"a": -3.0, "b": 4.0}])
-    np.testing.assert_allclose(fit.misfit, misfit, rtol=1e-7)
-
-
 def test_screened_starts_find_the_global_minimum(key):
     single = [inversion.fit(toys.multimodal(), key=k, starts=1, keep=1).misfit for k in jax.random.split(key, 12)]
     assert sum(m > 0.1 for m in single) >= 3  # local minima are real
@@ -125,10 +119,3 @@ def test_bounds_are_reached_at_finite_x():
         list(inside.values()),
         rtol=1e-12,
     )
-
-
-def test_holding_does_not_change_the_type_that_is_compiled():
-    # 1.0, np.float64(1.0) and a held value must all be of one type, weak types included.
-    problems = toys.linear(), toys.linear(a=Bounded(np.float64(-3.0), 4)), toys.linear().hold({"a": 1.0})
-    leaves = [[(x.aval, x.weak_type) for x in jax.tree.leaves(p) if hasattr(x, "aval")] for p in problems]
-    assert leaves[0] == leaves[1] == leaves[2]

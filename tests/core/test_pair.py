@@ -1,12 +1,15 @@
 """Two stones that collide: closed forms, conservation, several points, edges, derivatives, bad input."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
-from difsim import Status, simulate
+from difsim import MaxImpacts, Status, simulate
 from difsim.body import RigidBody, Stone
 from difsim.body.free_motion import free_flight
+from difsim.contact import Newton
 from difsim.contact.moreau import solve_simultaneous
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair_touch import least_gap, separation
@@ -169,3 +172,21 @@ def test_several_points_at_once_gain_no_energy_and_obey_the_law():
     for way in jnp.eye(2):
         differences = (impact(at + 1e-6 * way) - impact(at - 1e-6 * way)) / 2e-6
         np.testing.assert_allclose(jax.jvp(impact, (at,), (way,))[1], differences, atol=1e-7)
+
+
+def test_a_miss_an_overlap_and_wrong_times_are_seen():
+    away = cross_boxes(speed=-1.0)
+    missed = simulate(boxes(), away, TIMES, throw=False)
+    assert missed.status == Status.NO_CONTACT and np.isnan(missed.impacts.energy_restitution)
+    with pytest.raises(RuntimeError, match="NO_CONTACT"):
+        simulate(boxes(), away, TIMES)
+    with pytest.raises(RuntimeError, match="INSIDE"):
+        simulate(boxes(), cross_boxes(height=0.1), TIMES)
+    nonfinite = eqx.tree_at(lambda s: s.first.spin, cross_boxes(), jnp.full(3, jnp.nan))
+    assert simulate(boxes(), nonfinite, TIMES, throw=False).status == Status.NOT_FINITE
+    with pytest.raises(ValueError, match="increase"):
+        simulate(boxes(), cross_boxes(), jnp.array([0.0, 1.0, 0.5]))
+    with pytest.raises(ValueError, match="count: 0 must be 1 or more"):
+        simulate(boxes(), cross_boxes(), TIMES, until=MaxImpacts(0))
+    with pytest.raises(ValueError, match="Pair: law: got an object Newton: give a PairLaw"):
+        Pair(stone(), stone(), Newton(0.5))

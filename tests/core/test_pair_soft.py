@@ -140,3 +140,11 @@ def test_rigid_friction_slides_and_sticks():
     np.testing.assert_allclose(-stuck.impulse[0], MASS / 7 * 0.01, rtol=0.02)
     for after, slide in ((slid, 2.0), (stuck, 0.01)):
         assert pair.kinetic_energy_cm(after.state) < pair.kinetic_energy_cm(touching_state(slide=slide))
+
+
+def test_a_contact_of_too_few_steps_is_marked():
+    for step, coarse in ((DURATION / 200, False), (DURATION / 25, False), (DURATION / 10, True), (DURATION, True)):
+        after, _ = episode(smooth(0.6, step=step), touching_state())
+        assert after.coarse == coarse and not after.unfinished
+        after, _ = episode(compliant(step=step), touching_state())
+        assert after.coarse == coarse

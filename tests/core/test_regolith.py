@@ -8,10 +8,9 @@ import pytest
 
 from difsim import safe
 from difsim.contact import Regolith
-from tests.helpers import approx, check_finite, check_gradients, count_traces, to_single
+from tests.helpers import approx, check_finite, check_gradients, to_single
 
 R = jnp.array(0.1)
-UNKNOWNS = ("thickness", "grain_diameter", "grain_density", "grain_modulus", "friction")
 
 
 def regolith(**changes) -> Regolith:
@@ -54,16 +53,6 @@ def test_bearing_factors_are_those_of_the_table(degrees, n_q, n_c, n_γ):
     assert wide / (0.6 * weight * 1e4 * R) == approx(n_γ, abs=0.02)
 
 
-def test_bearing_factors_at_the_optimum():
-    """c_f = 0.6: K_p = (√1.36 + 0.6)² = 3.11942845, N_q = e^{0.6π} K_p = 20.54474, N_c = (N_q - 1)/0.6 = 32.57456."""
-    N_q = 6.5860 * 3.1194284
-    thick = regolith(thickness=1e9)
-    q = thick.bearing_pressure(jnp.array(0.0), R)
-    weight = 360.75 * 1.7e-4
-    by_hand = 1.3 * 67.31984 * (N_q - 1) / 0.6 + 0.6 * 0.1 * weight * 2 * (N_q + 1) * 0.6
-    assert q == approx(by_hand, rel=2e-5)
-
-
 def test_the_floor_at_hand():
     """Twice the pressure where the clearance is one radius; the wall beyond the floor is steep and finite."""
     ground, thick = regolith(), regolith(thickness=1e9)
@@ -71,20 +60,6 @@ def test_the_floor_at_hand():
     assert ground.bearing_pressure(z, R) == approx(2 * thick.bearing_pressure(z, R), rel=1e-6)
     beyond = jax.vmap(lambda z: ground.bearing_pressure(z, R))(ground.thickness * jnp.array([0.999, 1.0, 1.2]))
     assert np.all(np.diff(beyond) > 0) and np.isfinite(beyond).all()
-
-
-def test_the_response_stiffens_towards_the_floor():
-    ground = regolith()
-    z = jnp.linspace(0, 0.99, 100) * ground.thickness
-    q = np.asarray(jax.vmap(lambda z: ground.bearing_pressure(z, R))(z))
-    assert np.all(np.diff(q) > 0) and np.all(np.diff(q, 2) > 0)
-    flow = np.asarray(jax.vmap(lambda z: ground.flow(jnp.array(400.0), z, R))(z))
-    assert np.all(np.diff(flow) < 0) and np.all(flow >= 0)
-
-
-def test_a_thicker_layer_is_never_stronger():
-    q = [regolith(thickness=h).bearing_pressure(jnp.array(0.02), R) for h in (0.03, 0.1, 0.3, 1.0)]
-    assert np.all(np.diff(q) < 0)
 
 
 def test_flow_solves_its_equation():
@@ -118,14 +93,6 @@ def test_factors_multiply_bearing_and_inertia():
         scaled.sliding_force(force, z[1], slip, R), ground.sliding_force(force, z[1], slip, R)
     )
     assert scaled.flow(jnp.array(0.0), z[1], R) == 0
-
-
-@pytest.mark.parametrize("name", ["bearing_factor", "inertia_factor"])
-def test_a_factor_of_one_is_the_law_and_more_lets_less_through(name):
-    grounds = [regolith(**{name: factor}) for factor in (0.5, 0.9, 1.0, 1.1, 2.0)]
-    rates = [ground.flow(jnp.array(600.0), jnp.array(0.05), R) for ground in grounds]
-    assert np.all(np.diff(rates) < 0)
-    assert rates[2] == regolith().flow(jnp.array(600.0), jnp.array(0.05), R)
 
 
 def test_flow_is_zero_without_force_and_small_below_the_strength():
@@ -177,16 +144,6 @@ def test_every_unknown_acts_smoothly(force, z):
     state = jnp.array(force), jnp.array(z), jnp.array([0.02, -0.01, 0.0])
     check_gradients(response, regolith(), *state)
     check_gradients(response, regolith(bearing_factor=0.3, inertia_factor=6.0), *state)
-    for name in UNKNOWNS:
-        moved = jax.jvp(
-            lambda x, name=name: response(eqx.tree_at(lambda g: getattr(g, name), regolith(), x), *state)[:2],
-            (getattr(regolith(), name),),
-            (getattr(regolith(), name),),
-        )[1]
-        # Enough to be seen: at least 1e-3 of the value for each factor e of the unknown, except that E_p acts
-        # through the stiffness alone and h_c only as far as R/h counts.
-        size = max(float(jnp.abs(moved[0])), float(jnp.abs(moved[1]).max()))
-        assert size == 0 if name == "grain_modulus" else size > 1e-6, name
 
 
 def test_derivatives_are_finite_at_rest_and_in_flight():
@@ -204,9 +161,3 @@ def test_float32():
         if a.dtype != jnp.float32:
             pytest.fail(f"float32 became {a.dtype}")
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
-
-
-def test_a_new_value_is_not_traced_again():
-    f = lambda g, z: g.flow(400.0 * jnp.ones(()), z, R)  # noqa: E731
-    calls = [(regolith(friction=μ), jnp.array(0.01)) for μ in (0.3, 0.5, 1)]
-    assert count_traces(f, *calls) == 1

@@ -62,12 +62,6 @@ def test_quotients_of_numbers_whose_square_underflows():
     np.testing.assert_allclose(jax.jacrev(safe.divide, argnums=1)(jnp.array(2e-200), jnp.array(1e-200)), -2e200)
 
 
-def test_where_float32_underflows():
-    """XLA flushes subnormal squares to zero: in float32, lengths and speeds must be scaled above 1e-19."""
-    assert safe.norm(jnp.full(3, 2e-19, jnp.float32)) > 0
-    assert safe.norm(jnp.full(3, 1e-20, jnp.float32)) == 0
-
-
 def test_gradients_away_from_zero():
     v = jnp.array([0.3, -1.2, 2.0])
     check_gradients(safe.norm, v, unit=1.0, step=1e-5)
@@ -77,15 +71,6 @@ def test_gradients_away_from_zero():
     check_gradients(lambda x: safe.arctan2(x[0], x[1]), v, unit=1.0, step=1e-5)
     check_gradients(lambda x: safe.ramp(x, 0.1), v, unit=1.0, step=1e-5)
     check_gradients(lambda x: safe.step(x, 1.0), v, unit=1.0, step=1e-5)
-
-
-def test_sqrt_of_a_negative_number_is_zero():
-    assert safe.sqrt(jnp.array(-1.0)) == 0 and jax.grad(safe.sqrt)(-1.0) == 0
-
-
-@pytest.mark.parametrize("x,y", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -2.0), (-1.0, -1.0), (3.0, 4.0)])
-def test_arctan2_is_arctan2(x, y):
-    assert safe.arctan2(jnp.array(y), jnp.array(x)) == np.arctan2(y, x)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -1,4 +1,4 @@
-"""Points on a surface: where they lie, how they are spread, and that a seed gives them again."""
+"""Points on a surface: where they lie, and how they are spread."""
 
 import numpy as np
 import trimesh
@@ -28,9 +28,3 @@ def test_they_are_uniform_in_area():
     side = points[normals[:, 0] > 0.5]
     cells, *_ = np.histogram2d(side[:, 1], side[:, 2], bins=5, range=[[-1, 1], [-1.5, 1.5]])
     assert np.abs(cells - len(side) / 25).max() < 4 * np.sqrt(len(side) / 25)
-
-
-def test_the_seed_gives_them_again():
-    first, again, other = (surface_points(BODY, 10, seed=s).points for s in (3, 3, 4))
-    np.testing.assert_array_equal(first, again)
-    assert not np.any(np.all(first == other, axis=1))

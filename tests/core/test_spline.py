@@ -1,6 +1,5 @@
 """Splines on grids: reproduction, smoothness, derivatives and the matrix for fits."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 import scipy.interpolate
 
 from difsim.spline import GridSpline, design, interpolate
-from tests.helpers import check_gradients, count_traces, rows, to_single
+from tests.helpers import check_gradients, rows, to_single
 
 ORIGIN, SPACING = np.array([-1.0, 2.0, 0.5]), np.array([0.3, 0.2, 0.5])
 
@@ -103,10 +102,3 @@ def test_float32(degree):
     values = rows(to_single(spline), to_single(x))
     assert values.dtype == jnp.float32
     np.testing.assert_allclose(values, rows(spline, x), atol=2e-5)
-
-
-def test_one_trace_for_all_values_and_places():
-    a = rough_table(3)
-    b = eqx.tree_at(lambda s: (s.coefficients, s.origin), a, (2 * a.coefficients, a.origin + 1))
-    x = inner_points(a, 2)
-    assert count_traces(lambda spline, x: spline(x), (a, x[0]), (b, x[1])) == 1

@@ -5,12 +5,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim import AtRest, Ignore, Status, simulate
-from difsim.dynamics import PointState
+from difsim import Adaptive, AtRest, Ignore, MaxImpacts, Status, simulate
+from difsim.dynamics import Bouncer, PointState
+from difsim.gravity import Uniform
+from difsim.shape import Plane
 from tests.bodies import Bullet, P, rebound
-from tests.core.test_bounces import G, ball, drop_above
 from tests.helpers import approx, count_traces
-from tests.ways import equal, flight, forward, name, reverse
+from tests.ways import equal, flight, forward, impacts, name, reverse
+
+G = 9.81
+
+
+def ball(e) -> Bouncer:
+    return Bouncer(Uniform(jnp.array([0.0, 0.0, -G])), Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), e)
+
+
+def drop_above(h):
+    return PointState(jnp.stack([0.0 * h, 0.0 * h, h]))
 
 
 def test_a_bullet_cannot_jump_over_a_thin_contact():
@@ -87,6 +98,23 @@ def test_nan_is_never_ok(method):
     assert not drop_on_layer(jnp.array(jnp.nan), method, throw=False).ok
     with pytest.raises(RuntimeError, match="NOT_FINITE"):
         drop_on_layer(jnp.array(jnp.nan), method)
+
+
+def test_too_many_impacts_are_a_status():
+    times, way = jnp.array([0.0, 3.0]), impacts(2, max_steps=1000)
+    with pytest.raises(RuntimeError, match="IMPACT_LIMIT"):
+        simulate(ball(0.5), drop_above(jnp.array(1.2)), times, **way)
+    solution = simulate(ball(0.5), drop_above(jnp.array(1.2)), times, **way, throw=False)
+    assert solution.status == Status.IMPACT_LIMIT and not solution.ok
+
+
+def test_a_hard_ball_flies_with_steps_of_order_5_too():
+    """By default they are of order 8. After two bounces of restitution 0.6 it is where the closed form says."""
+    end, way = 0.6, {"solver": Adaptive(1e-10, 1e-10, order=5), "until": MaxImpacts(3)}
+    found = simulate(ball(0.6), drop_above(jnp.array(0.3)), jnp.array([0.0, end]), **way).last.position
+    fall = np.sqrt(2 * 0.3 / G)
+    since, speed = end - fall * (1 + 2 * 0.6), 0.6**2 * G * fall
+    np.testing.assert_allclose(found, [0.0, 0.0, speed * since - G * since**2 / 2], atol=1e-8)
 
 
 @pytest.mark.parametrize("method", [equal(10), flight() | {"until": AtRest()}], ids=name)

@@ -66,8 +66,3 @@ def test_a_file_is_no_mesh():
     # Below the type check of this session, which a user does not have.
     with pytest.raises(ValueError, match=r"difsim\.mesh\.load"):
         inspect.unwrap(Stone.from_mesh)("a.obj", mass=1.0)
-
-
-def test_an_open_mesh_makes_no_stone():
-    with pytest.raises(ValueError, match="not closed"):
-        Stone.from_mesh(TriMesh(CORNERS, BOX_FACES[:-1]), mass=1.0)

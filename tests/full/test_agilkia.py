@@ -52,13 +52,6 @@ def test_a_fit_never_weighs_an_impossible_ground():
         assert np.isfinite(found.residual).all() == is_possible, porosity
 
 
-def test_a_shape_that_is_not_there_is_one_line(tmp_path):
-    """The command ends with what is wrong, and no traceback."""
-    words = [sys.executable, "-m", "experiments", "agilkia", "--stage", "descent", "--shape", "nofile.obj"]
-    ended = subprocess.run([*words, "--out", str(tmp_path)], capture_output=True, text=True)
-    assert ended.returncode == 1 and ended.stderr == "difsim: no mesh file at nofile.obj\n"
-
-
 def test_the_tree_finds_the_best_of_all_leaves(tmp_path):
     """Enumeration, which knows nothing of the posterior, finds no better leaf, and takes more simulations."""
     inverse = problem(read_lander(PHILAE), read_observations(DATA / "philae_published.toml"))

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim import Courant, FixedSteps, allocate, run, simulate
+from difsim import Courant, FixedSteps, allocate, simulate
 from difsim.contact import ConstantCohesion, RollingTorque
 from difsim.dem import Grains
 from difsim.shape import Plane
@@ -48,20 +48,6 @@ def test_fall_is_exact_and_a_stack_carries_its_weight():
     )
 
 
-def gas(of, n=4, seed=0):
-    random = np.random.default_rng(seed)
-    grid = np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij")).reshape(3, -1)
-    radius = R * random.uniform(0.6, 1.0, n**3)
-    walls = tuple(
-        Plane(tuple(at * np.array(side)), tuple(-s * np.array(side, float)))
-        for side in np.eye(3)
-        for s, at in ((-1, 0.0), (1, n * 2.05 * R))
-    )
-    model = Grains(of, radius, RHO, walls=walls)
-    state = moving_state(model, (grid + 0.5) * 2.05 * R, 0.2 * random.normal(size=grid.shape))
-    return model, state
-
-
 def test_a_sliding_sphere_begins_to_roll():
     """v = 5/7 v₀ from t = 2 v₀/(7 μ g) on, and with a resistance C it is slowed by 5/7 C/R g."""
     depth = (MASS * G / (4 / 3 * HERTZ.effective_modulus * R**0.5)) ** (2 / 3)
@@ -101,17 +87,6 @@ def test_memory_outlives_its_list():
     once, often = (simulate(model, state, [0.0, 4e-4], solver=FixedSteps(200, neighbours=x)) for x in lists)
     assert (np.abs(once.states.spin[-1]).max(axis=0) > 0.1).all()
     np.testing.assert_allclose(often.states.spin[-1], once.states.spin[-1], rtol=1e-12)
-
-
-def test_a_list_is_made_larger_and_a_run_goes_on_from_a_state():
-    # A loose heap that falls together, in a box without a lid, needs more room for its pairs.
-    model, state = gas(HERTZ)
-    falls = Grains(HERTZ, model.radius, RHO, (0.0, 0.0, -50 * G), model.walls[:-1])
-    loose = falls.at_rest(state.position * jnp.array([1.0, 1.0, 1.3])[:, None])
-    whole = run(falls, loose, [0.0, 0.001, 0.04, 0.05])
-    assert whole.stats.lists > 0 and whole.states.pairs.first.shape[0] == 4
-    on = run(falls, jax.tree.map(lambda x: jnp.asarray(x[2]), whole.states), [0.0, 0.01])
-    np.testing.assert_allclose(on.states.position[-1], whole.states.position[3], atol=0.02 * R)
 
 
 def test_float32_stays_float32_within_a_float64_session(falling_grains):

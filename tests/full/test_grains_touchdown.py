@@ -4,7 +4,6 @@ import json
 
 import equinox as eqx
 import jax.numpy as jnp
-import pytest
 
 from experiments.agilkia import grains_draws
 from experiments.agilkia.baseline import OPTIMUM
@@ -12,11 +11,6 @@ from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.run import Agilkia
 from experiments.agilkia.scenario import experiment
 from experiments.foot.calibration import read
-
-
-@pytest.fixture(scope="module")
-def known_experiment():
-    return experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_paper.toml"))
 
 
 def test_the_whole_command(tmp_path):

@@ -56,3 +56,11 @@ def test_every_member_of_an_ensemble_is_counted():
     for name in ("settling_time", "rest_east", "rest_north"):
         np.testing.assert_array_equal(np.isfinite(table[name].values), settled)
     assert (table["contacts"].values[settled] > 0).all() and (table["settling_time"].values[settled] > 5).all()
+
+
+def test_the_field_is_recovered(tmp_path):
+    Hopper(stage="field", out=tmp_path, quick=True).run()
+    found = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
+    inside = found.sel(x=slice(0.3, 2.0), y=slice(0.15, 0.9))
+    error = inside["found"] - inside["true"]
+    assert float(np.sqrt((error**2).mean())) < 0.2 * float(inside["true"].std())

@@ -9,7 +9,7 @@ import pytest
 from difsim.gravity import pack
 from difsim.mesh import load
 from difsim.units import G
-from tests.packings import depth, errors, surface
+from tests.more.test_packing import depth, errors, surface
 
 
 def test_67p():

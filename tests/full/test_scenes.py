@@ -1,10 +1,13 @@
 """Each scene of the list at its middle: one judge checks its balance, its derivatives and what is known of its end."""
 
+import json
+
 import pytest
 
 from experiments.benchmark import gradient_scenes
 from experiments.scenes.catalogue import SCENES
 from experiments.scenes.judge import judge
+from experiments.validation.run import Validation
 
 # Springs along the surface ring on, and their derivatives take more steps than are allowed: known issues.
 SPRINGS = {"cube, Hertz and Mindlin, cohesion"}
@@ -25,3 +28,9 @@ def test_the_middle_of_a_scene_passes_the_judge(scene):
     for chosen in scene.exact.cases:
         findings = judge(scene, scene.replace(chosen), is_thorough=False)
         assert findings.faults == {} and findings.status == "OK", chosen
+
+
+def test_all_cases_of_the_validation_pass(tmp_path):
+    Validation(out=tmp_path).run()
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert found["failed"] == [] and found["cases"] > 60

@@ -110,19 +110,6 @@ def test_pages_can_be_searched_from_a_folder_and_lead_on(site):
     assert 'class="md-footer__link md-footer__link--prev"' in page and "md-footer__link--next" in page
 
 
-def test_pages_of_packages_have_a_table_of_their_names(site):
-    page = (site / "api" / "difsim.plot.html").read_text(encoding="utf-8")
-    table = re.search(r"<table>.*?</table>", page, re.S)[0]
-    assert re.findall(r'href="#difsim\.plot\.(\w+)"', table) == [
-        "energy",
-        "force",
-        "height",
-        "landing_ellipse",
-        "path",
-    ]
-    assert "Draw the distance from the ground against time." in table
-
-
 def test_equations_are_mathml_and_no_text_of_tex_is_left(site):
     for path in site.glob("theory-*.html"):
         page = path.read_text(encoding="utf-8")

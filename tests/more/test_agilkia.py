@@ -49,32 +49,16 @@ def test_the_site_is_that_of_the_published_numbers():
     assert float(jnp.linalg.norm(known.gravity.vector)) == pytest.approx(1.64e-4, rel=0.005)
 
 
-FEET = "feet_m = [[1.2, 0.0, -0.75], [-0.6, 1.039230, -0.75], [-0.6, -1.039230, -0.75]]"
-
-ONE_PLACE = "feet_m = [[0.0, 0.0, -0.75], [0.0, 0.0, -0.75], [0.0, 0.0, -0.75]]"
-
 NORMAL = "normal = [0.775, -0.540, 0.328]"
-
-ONE_LINE = "feet_m = [[-0.6, 0.0, -0.75], [1.2, 0.0, -0.75], [-1.2, 0.0, -0.75]]"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ("[21.6, 21.6, 31.7]", "[1.0, 1.0, 31.7]", "belong to no body"),
-        (FEET, ONE_LINE, "one line"),
-        (FEET, FEET.replace("[1.2, 0.0, -0.75]", "[-0.6, 1.039230, -0.75]"), "overlap"),
-        (
-            "hull_m = [1.0, 1.0, 0.8]",
-            "hull_m = [1.0, 0.0, 0.8]",
-            "hull_m = [1.0, 0.0, 0.8] must be positive",
-        ),
-        ("hull_m = [1.0, 1.0, 0.8]", "hull_m = [1.0, 1.0, 1.8]", "below the hull"),
         ("velocity_m_per_s = [-0.8353", "velocity_m_per_s = [0.9353", "moves away from the ground"),
         (NORMAL, f"{NORMAL}\ngravity_m_per_s2 = [0.0, 0.0, 1e-4]", "pulls away from the ground"),
         ("edge_distance_m = 1.05", "edge_distance_m = 0.25", "puts the edge 0.15 to 0.35 m"),
-        ("edge_distance_m = 1.05", "edge_distance_m = 1.15", "between hip (0.2 m) and foot (1.2 m) of leg 1"),
-        ("thickness_m = [0.25, 1.0]", "thickness_m = [1.0, 0.25]", "is not below upper"),
         (
             "thickness_m = [0.25, 1.0]",
             "thickness_m = [0.0, 1.0]",
@@ -93,12 +77,8 @@ def test_a_wrong_lander_is_refused(tmp_path, old, new, says):
     ("old", "new", "says"),
     [
         ("[observables.rebound_speed]", "[observables.speed]", "no observable is called 'speed'"),
-        ("value = 0.325", "value = nan", "must be finite"),
         ("[observables.damper_energy]", "[observables.peak_force]", "cannot be fitted"),
         ('name = "published"', "name = published", "not a TOML file"),
-        ("[initial]", "[lander]\nmass_kg = 1.0\n[other]", "unknown tables"),
-        ('name = "published"', 'name = "published"\nlander = 3', "lander = 3 must be a table"),
-        ('name = "published"', 'name = "published"\nobservables.spin = 0.1', "spin = 0.1 must be a table"),
     ],
 )
 def test_wrong_observations_are_refused(tmp_path, old, new, says):

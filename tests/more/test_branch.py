@@ -1,7 +1,6 @@
 """Branch and bound against full enumeration, and differential evolution on the same problems."""
 
 import functools
-from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -22,26 +21,6 @@ from tests.core.test_branch import (
     leaves,  # noqa: F401  # a fixture
     solver_of,
 )
-
-
-def test_a_dive_solves_one_node_a_level():
-    # Where every node reaches the target, no second child is solved, and the nearest value is taken.
-    def solve(node, *, key, candidates):
-        values = dict.fromkeys(node.parameters, 0.0) | {"E": 9e8, "c": 0.3, "s": 1.9}
-        return SimpleNamespace(misfit=0.0, values=values, calls=inversion.outcome.Calls(1, 0, 0), minima=(0.0,))
-
-    tree = inversion.branch_and_bound(toys.mixed_problem()[0], solve, key=KEY)
-    assert tree.nodes_visited == 4 and tree.bound_gap == 0.0
-    assert tree.incumbent.assignment == {"E": 1e9, "c": 0.2, "s": 2.0}
-    assert [node.status for node in tree.nodes] == ["branched", "branched", "branched", "leaf"]
-
-
-def test_what_is_left_unsolved_is_a_gap():
-    problem = toys.mixed_problem()[0].hold({"s": 1.0})
-    solve = solver_of({(): 1.0, (1e8,): 1.0, (1e8, 0.2): 5.0})
-    tree = inversion.branch_and_bound(problem, solve, key=KEY, order=("E", "c"), max_nodes=3)
-    assert tree.incumbent.misfit == 5.0 and tree.bound_gap == 4.0
-    assert not tree.is_closed and tree.verdict == "not closed: a gap of 4 of misfit"
 
 
 def test_a_disproved_bound_drops_nothing():
@@ -78,14 +57,6 @@ def test_a_wrong_bound_is_searched_again():
     assert [node.rounds for node in tree.nodes if node.assignment in ({}, {"E": 1e8})] == [1, 1]
 
 
-def test_the_last_bound_that_stands_counts():
-    """The root's bound of 1 stands, and that of 3 below it does not."""
-    solve = solver_of({(): 1.0, (1e8,): 3.0, (1e7,): 3.5, (1e9,): 1.5, (1e8, 0.2): 2.0, (1e8, 0.6): 1.8})
-    tree = inversion.branch_and_bound(toys.mixed_problem()[0].hold({"s": 1.0}), solve, key=KEY, order=("E", "c"))
-    assert tree.nodes[1].bound == 1.0 and tree.nodes[1].label == "heuristic" and tree.incumbent.misfit == 1.8
-    assert tree.bound({"E": 1e8, "c": 1.0}) == 4.0 and tree.is_closed
-
-
 def test_bounds_are_probable_by_the_number_of_searches():
     problem = toys.mixed_problem()[0].hold({"s": 1.0})
     tree = inversion.branch_and_bound(problem, solver_of(TOLD, searches=40), key=KEY, order=("E", "c"))
@@ -98,34 +69,12 @@ def test_bounds_are_probable_by_the_number_of_searches():
     assert few.label == "heuristic" and "heuristic" in few.verdict and few.nodes[0].label == "heuristic"
 
 
-def test_violated_bounds_are_not_called_probable():
-    problem = toys.mixed_problem()[0].hold({"s": 1.0})
-    told_wrong = solver_of(TOLD | {(1e8, 0.2): 0.5}, searches=40)
-    tree = inversion.branch_and_bound(problem, told_wrong, key=KEY, order=("E", "c"))
-    assert [node.label for node in tree.nodes[:3]] == ["heuristic", "heuristic", "probable"]
-    assert tree.violations == 2 and tree.label == "heuristic"
-
-
 def test_a_blend_of_named_choices_is_heuristic():
     problem = toys.mixed_problem()[0].hold({"s": 1.0})
     named = Discrete((1e7, 1e8, 1e9), relaxed=Log, labels=("dust", "sand", "ice"))
     problem = Problem(problem.parameters | {"E": named}, problem.predict, problem.data).hold({"s": 1.0})
     tree = inversion.branch_and_bound(problem, solver_of(TOLD, searches=40), key=KEY, order=("E", "c"))
     assert [node.label for node in tree.nodes[:2]] == ["heuristic", "probable"]
-
-
-def test_a_tree_is_closed_within_its_tolerance():
-    tree = inversion.branch_and_bound(toys.mixed_problem()[0], key=KEY, tolerance=1e3)
-    assert tree.is_closed and tree.bound_gap <= 1e3
-
-
-def test_a_tree_without_a_valid_leaf_is_not_closed():
-    def solve(node, *, key, candidates):
-        values = dict.fromkeys(node.parameters, 1.0) | {"E": 1e8, "c": 0.2, "s": 1.0}
-        return SimpleNamespace(misfit=np.inf, values=values, calls=inversion.outcome.Calls(1, 0, 1), minima=())
-
-    tree = inversion.branch_and_bound(toys.mixed_problem()[0].hold({"E": 1e8, "s": 1.0}), solve, key=KEY)
-    assert tree.incumbent is None and tree.bound_gap == np.inf and not tree.is_closed
 
 
 def test_finished_nodes_are_not_solved_again(tmp_path):
@@ -157,19 +106,6 @@ def test_a_relaxed_node_without_a_valid_simulation_hides_no_leaf(key):
     tree = inversion.branch_and_bound(problem, key=key)
     assert tree.nodes[0].misfit == np.inf
     assert tree.incumbent.assignment == {"c": truth["c"]}
-
-
-def test_evolution_solves_the_nodes_as_in_the_paper(leaves, key):
-    def solve(node, *, key, candidates):
-        return evolve(node, 0, population=20, stall=15)
-
-    problem, truth = toys.mixed_problem()
-    tree = inversion.branch_and_bound(problem.hold({"E": 1e8, "s": 2.0}), solve, key=key, chance=1.0)
-    assert tree.incumbent.assignment == {"c": truth["c"]}
-    assert tree.agrees(
-        [leaf for leaf in leaves if leaf.assignment | {"E": 1e8, "s": 2.0} == leaf.assignment], relative=1e-2
-    )
-    assert tree.calls.jacobian == 0
 
 
 def test_branch_and_bound_refuses():
@@ -222,11 +158,6 @@ def test_further_searches_find_lower_as_often_as_stated(share):
     # Minima of nearly one misfit count as one, and then there are fewer than three.
     assert np.median(stated) == pytest.approx(share * 3 * 4 / (8 * 7))
     assert abs(np.mean(seen) - np.mean(stated)) < 4 * np.sqrt(np.mean(stated) / len(seen)) + 0.005
-
-
-def test_few_searches_leave_a_chance():
-    assert chance_of_lower(np.zeros(0), 1.0) == 0.0 and chance_of_lower(np.array([2.0, np.inf]), 1.0) == 0.5
-    assert chance_of_lower(np.full(5, 2.0), 2.0) == pytest.approx(0.5 * 2 / (5 * 4))
 
 
 def test_a_tree_fed_by_a_posterior_finds_the_best_leaf():

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from experiments.agilkia.report import describe_calibration
 from experiments.agilkia.scenario import problem
 from experiments.foot import calibrate, calibration, footpads
 from experiments.foot.calibration import Calibration, cross_validate, fit_factors, read
-from experiments.foot.footpads import Throw, summarise, throws
+from experiments.foot.footpads import Throw, summarise
 from experiments.foot.soils import DENSITIES, DIAMETERS, FRICTIONS, MODULI, THICKNESSES, design, ground_of
 from experiments.foot.throws import law_fall
 from inversion import Gaussian
@@ -39,20 +38,6 @@ def test_the_design_fills_its_box():
         assert len(np.unique(values)) == 33
 
 
-def test_every_throw_is_kept_under_a_name_of_its_own():
-    """Those that are compared have a twin among the throws; the same throw twice is thrown once."""
-    wanted = throws(33, 0, 3)
-    by_key = {one.key: one for one in wanted}
-    for one in wanted:
-        twin = by_key[one.key]
-        assert one._replace(why="") == twin._replace(why="")
-        if one.why in ("speed", "load", "width", "diameter"):
-            like = one.twin(wanted[0])
-            assert like.key in by_key
-            assert {k for k in one._fields if getattr(one, k) != getattr(like, k)} == {one.why}
-            assert (one.width == wanted[0].width) == (one.why in ("speed", "load"))
-
-
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (0.2, 5.0), (3.0, 2.0)])
 def test_factors_on_the_law_are_found_again(factors):
     """From soles that are stopped by the law with these factors; what its viscosity has of √q is little."""
@@ -68,30 +53,6 @@ def test_factors_on_the_law_are_found_again(factors):
     assert np.abs(cross_validate(taken, work)).max() < 0.1
     if factors == (1.0, 1.0):
         np.testing.assert_allclose(work.sum(axis=1), taken, rtol=1e-3)
-
-
-def test_what_is_unseen_had_no_part_in_the_fit():
-    taken, work = (
-        np.array([1.0, 2.0, 3.0, 40.0]),
-        np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.0]]),
-    )
-    # The first three are bearing, inertia and viscosity as they are; the last is ten times that.
-    assert cross_validate(taken, work)[3] == pytest.approx(np.log(10.0), abs=1e-6)
-    np.testing.assert_allclose(fit_factors(taken[:3], work[:3]), [1.0, 1.0], rtol=1e-6)
-
-
-def test_what_was_not_calibrated_is_named(table_calibration):
-    assert table_calibration.list_uncalibrated(MIDDLE) == []
-    assert table_calibration.list_uncalibrated(MIDDLE | {"thickness": 0.9, "grain_diameter": 0.1}) == [
-        "thickness",
-        "grain_diameter",
-    ]
-
-
-def test_the_factors_have_derivatives(table_calibration):
-    f = lambda error: jnp.stack([*table_calibration.factors(error).values()])  # noqa: E731
-    np.testing.assert_allclose(f(jnp.array(0.5)), np.array([0.2, 5.0]) * np.exp(0.5), rtol=1e-12)
-    np.testing.assert_allclose(jax.jacfwd(f)(jnp.array(0.5)), f(jnp.array(0.5)), rtol=1e-12)
 
 
 def test_the_shipped_table_is_what_it_says():
@@ -119,18 +80,3 @@ def test_its_error_is_one_more_unknown(table_calibration):
     assert ground.inertia_factor == pytest.approx(5.0 * np.exp(0.2)) and plain_ground.inertia_factor == 1.0
     says = describe_calibration(table_calibration, OPTIMUM | {"law_error": 0.2, "thickness": 0.8})
     assert says["outside"] == ["thickness"] and says["sigma"] == pytest.approx(0.3)
-
-
-def test_errors_add_up():
-    wanted = throws(33, 0, 3)
-    work = np.random.default_rng(0).uniform(0.1, 1.0, (len(wanted), 3))
-    # The law with factors 1 and 2 takes half of what slow ones lose; in the narrower drum two thirds, and three
-    # times that among finer grains, which are compared with it.
-    times = np.array([{"speed": 2.0, "width": 1.5, "diameter": 0.5}.get(one.why, 1.0) for one in wanted])
-    lost = times * (work @ [1.0, 2.0, 1.0])
-    found = [{"lost": t, "work": w.tolist(), "below": [t, *w]} for t, w in zip(lost, work, strict=True)]
-    parts = calibrate.errors(np.array([1.0, 2.0]), wanted, found)
-    assert parts["speed"] == pytest.approx(np.log(2.0)) and parts["diameter"] == pytest.approx(np.log(3.0))
-    assert parts["width"] == pytest.approx(np.log(1.5))
-    assert max(parts[k] for k in ("load", "beds", "soil", "surface")) < 1e-6
-    assert parts["total"] == pytest.approx(np.linalg.norm(np.log([2.0, 1.5, 3.0])), rel=1e-6)

@@ -1,73 +1,17 @@
 """The cliff study: its block, surface and measures, a small collapse, derivatives by the soil, the real one."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.spatial import cKDTree
 
 from difsim import Courant
-from difsim.sph import CubicSpline
-from experiments.cliff import cohesive, collapse, inverse, pictures, profile, surface
+from experiments.cliff import collapse, inverse, pictures, profile
 from experiments.cliff.measurements import SURFACE, load_measurements
 from experiments.cliff.run import CliffStudy
-from experiments.cliff.scene import HEIGHT, SPACING, WIDTH, Cliff, soil
+from experiments.cliff.scene import HEIGHT, WIDTH
 from experiments.harness import Found, write
 from experiments.variables import describe, find_undescribed
-
-
-@pytest.mark.parametrize("rows", [5, 38])
-def test_the_block_is_the_same_at_every_spacing(rows):
-    cliff = Cliff.build(rows)
-    model = cliff.model(soil())
-    block = cliff.position[:, : cliff.grains]
-    assert float(model.mass[: cliff.grains].sum()) == pytest.approx(2650.0 * WIDTH * HEIGHT)
-    np.testing.assert_allclose(block.max(axis=1) + 0.5 * cliff.pitch, (WIDTH, HEIGHT))
-    # Nothing overlaps, and no kernel of the soil sees past the walls.
-    nearest = cKDTree(cliff.position.T).query(cliff.position.T, k=2)[0][:, 1]
-    assert nearest.min() > 0.99 * cliff.pitch.min()
-    beyond = 0.5 * cliff.pitch - cliff.position.min(axis=1)
-    assert (beyond >= float(model.kernel.h) - 0.02 * SPACING).all()
-    if rows == 38:
-        assert cliff.grains == 77 * 38 and cliff.pitch == pytest.approx(SPACING)
-
-
-def test_surface_of_a_lattice_and_its_derivative():
-    cliff = Cliff.build(6)
-    area, grains = float(cliff.pitch.prod()), jnp.asarray(cliff.position[:, : cliff.grains])
-    kernel = CubicSpline(2.5 * np.sqrt(area))
-    x = np.array([0.0, 0.05, 0.1, 0.25])
-
-    @eqx.filter_jit
-    def evaluate(where):
-        return surface.heights(kernel, area, where, jnp.asarray(x), 1.2 * HEIGHT)
-
-    # Half a spacing above the upper row, up to the wall; nothing past the block.
-    np.testing.assert_allclose(evaluate(grains), [HEIGHT, HEIGHT, HEIGHT, 0.0], atol=0.01 * cliff.pitch[1])
-    way = jnp.asarray(np.random.default_rng(0).standard_normal(grains.shape))
-    _, slope = jax.jvp(evaluate, (grains,), (way,))
-    difference = (evaluate(grains + 1e-7 * way) - evaluate(grains - 1e-7 * way)) / 2e-7
-    np.testing.assert_allclose(slope, difference, rtol=1e-5, atol=1e-7)
-    lifted = jax.jvp(evaluate, (grains,), (jnp.zeros_like(grains).at[1].set(1.0),))[1]
-    np.testing.assert_allclose(lifted, [1.0, 1.0, 1.0, 0.0], rtol=0.02)
-
-
-def test_what_is_scattered_how_far_it_reaches_and_what_moved():
-    start = Cliff.build(6).position[:, :72]
-    pitch = HEIGHT / 6
-    end = start.copy()
-    end[:, -1] += 5 * pitch
-    assert np.flatnonzero(~surface.heap(end, pitch)).tolist() == [71]
-    x = np.linspace(0, 1, 11)
-    assert surface.reach(x, 1 - x, 0.25) == pytest.approx(0.75)
-    assert surface.reach(x, 1 - x, -1.0) == 1.0 and np.isnan(surface.reach(x, 0 * x, 0.5))
-    # Moved by a tenth of the height above the floor: 2 mm at 2 cm.
-    columns, border = surface.surface_at_rest(start, start + np.stack([0.1 * start[1], 0 * start[1]]), 2e-3)
-    np.testing.assert_allclose(border, 0.02, rtol=1e-9)
-    assert len(columns) == 12
-    assert surface.surface_at_rest(start, start, 2e-3)[1] == pytest.approx(HEIGHT - 0.5 * pitch)
-    assert collapse.slope(x, 1 - x, 0.2, 0.8) == pytest.approx(45.0)
 
 
 def test_measured_points_with_and_without_the_files(tmp_path, monkeypatch):
@@ -105,14 +49,6 @@ def test_a_small_collapse_loses_energy_and_is_drawn(tmp_path, monkeypatch):
     write(tmp_path, Found(figures=figures), {}, CliffStudy)
     for name in ("collapse", "snapshots", "energy", "surfaces"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
-
-
-def test_what_is_torn_off():
-    block = Cliff.build(6).position[:, :72]
-    spacing = HEIGHT / 6
-    assert cohesive.torn_share(block, spacing) == 0
-    apart = block + np.where(block[0] > 0.9 * WIDTH, 1.0, 0.0)[None] * np.array([[spacing], [0.0]])
-    assert cohesive.torn_share(apart, spacing) == pytest.approx(1 / 12)
 
 
 def test_slopes_see_through_what_is_small():

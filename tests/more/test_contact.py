@@ -157,15 +157,6 @@ def test_a_rebound_takes_the_time_of_the_way_out(tmp_path):
     assert float(seen["duration"]) == pytest.approx(4 * float(seen["depth"]) / 0.2, rel=2e-3)
 
 
-def test_a_series_knows_no_rebound(tmp_path):
-    path = tmp_path / "drop.toml"
-    path.write_text(
-        DROP.read_text(encoding="utf-8").replace("[site]", "restitution = 0.5\n[site]"), encoding="utf-8"
-    )
-    with pytest.raises(ValueError, match="knows no rebound"):
-        read_case(path, SERIES)
-
-
 def test_rows_of_assumptions_change_what_they_name(tmp_path):
     rows = {row.name: row for row in list_rows(TD2)}
     assert len(rows) == 18 and not rows["sigma of depth x 2"].has_same_errors

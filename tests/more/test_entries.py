@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from difsim.dem import Grains, HertzMindlin
-from difsim.particles.components import split_components
 from difsim.particles.entries import BLANK, Rows, one_by_one, sort_entries, sum_rows
 from difsim.shape import Plane
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
@@ -105,21 +104,3 @@ def test_a_list_from_a_cpu_is_made_again_on_a_gpu():
         lambda begin: replace(near.pairs.ends[0], begin=(begin,)).is_blank, near.pairs.ends[0].begin[0]
     )
     assert "compare EQ" in text
-
-
-def test_components_are_those_of_a_vector():
-    """Of all that can be done with a short array, and with what stays whole."""
-
-    def law(x, table, k):
-        a, b = jnp.split(jnp.concatenate([x, x[::-1]]), 2)
-        turned = jnp.stack([a[1] * b[2], jnp.dot(a, b), jnp.linalg.norm(x)])
-        gone = jnp.pad(turned[1:], (1, 0)) + jnp.where(x > 0, table[k] * x, 2.0) + jnp.outer(a, b).T.sum(0)
-        return gone, jnp.sum(table)
-
-    random = np.random.default_rng(6)
-    x, table = jnp.asarray(random.normal(size=(3, 7))), jnp.asarray(random.normal(size=60))
-    k = jnp.arange(7)
-    ways = [lambda f, x: jax.vmap(f, in_axes=(-1, None, 0), out_axes=-1)(x, table, k)]
-    ways.append(lambda f, x: jax.jacfwd(lambda x: ways[0](f, x)[0])(x))
-    for way in ways:
-        close(*(jax.jit(lambda x, f=f, way=way: way(f, x))(x) for f in (law, split_components(law))))

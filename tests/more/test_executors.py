@@ -1,6 +1,5 @@
 """Executors of threads and of a real cluster of two processes, one of which is killed."""
 
-import copy
 import os
 import signal
 import threading
@@ -14,7 +13,7 @@ import pytest
 
 from difsim import Ignore, dynamics, gravity, shape, simulate
 from inversion import Checkpoint, Tempered, map_batched, sample, sweep
-from inversion.executors import MOST, Sent, open_executor
+from inversion.executors import open_executor
 from inversion.prior_runs import PriorRuns
 from inversion.sweeps import compute_parts
 from tests import toys
@@ -70,15 +69,6 @@ def test_an_executor_gives_the_bits_of_one_process(name, request, tmp_path):
     assert have_equal_bytes(one.values(), other.values())
     runs = [PriorRuns.simulate(problem, jax.random.PRNGKey(1), 40, executor=by) for by in (None, executor)]
     assert have_equal_bytes(*(run.predictions.values() for run in runs)) and len(runs[0].statuses) == 40
-
-
-def test_a_function_is_one_object_in_a_process():
-    """A copy arrives with each chunk, by the protocol of pickle: a new function would be compiled each time."""
-    sent, others = Sent(bounce), [Sent(bounce) for _ in range(MOST)]
-    first, again = (copy.copy(sent) for _ in range(2))
-    assert first is again and first.function is bounce
-    assert len({id(x) for x in [copy.copy(other) for other in others]}) == MOST
-    assert copy.copy(sent) is not first  # forgotten for newer ones
 
 
 def test_a_failed_part_ends_the_work_and_finished_ones_are_kept(tmp_path):

@@ -1,10 +1,5 @@
 """The works of `difsim benchmark gradients`, with the errors that it promises."""
 
-import json
-import sys
-
-import pytest
-
 from experiments.benchmark import gradients
 from experiments.benchmark.gradients import error, reference
 
@@ -29,24 +24,3 @@ def test_one_soft_bounce():
     leave them wrong by 2e-3.
     """
     check_convergence(WORKS["clipped force, 1 bounces"], (1e-4, 1e-6))
-
-
-def test_rows_of_other_engines(monkeypatch, tmp_path, capsys):
-    """They come from another interpreter, and their absence is said."""
-    monkeypatch.delenv(gradients.PEERS, raising=False)
-    assert gradients.peer_rows() == [] and gradients.PEERS in capsys.readouterr().out
-    engine = {
-        "engine": "Toy 1.0",
-        "parameter": "damping",
-        "dt": 1e-3,
-        "closed": 1.0,
-        "slopes": [1.1, -2.0],
-        "derivative": [-3.0, -2.0],
-    }
-    stand_in = tmp_path / "python"
-    stand_in.write_text(f"#!{sys.executable}\nprint('loading')\nprint('''{json.dumps([engine])}''')\n")
-    stand_in.chmod(0o755)
-    monkeypatch.setenv(gradients.PEERS, str(stand_in))
-    height, damping = gradients.peer_rows()
-    assert height["ratio"] == pytest.approx(-1 / 3) and damping["ratio"] == 1.0
-    assert "Toy 1.0, dt 0.001" in height["work"]

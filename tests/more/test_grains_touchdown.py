@@ -1,7 +1,5 @@
 """Philae above beds of grains: the bed repeated, the rock around it, the boulder, and one touchdown."""
 
-import json
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -148,40 +146,3 @@ def test_draws_are_those_that_have_a_weight(tmp_path):
     for name in ("none.nc", "bad.nc"):
         with pytest.raises(ValueError, match="has no posterior"):
             grains_draws.pick_draws(tmp_path / name, 2, seed=0, place=PLACE)
-
-
-def test_grains_are_compared_with_what_the_laws_state():
-    """Two draws: grains within the calibrated law's ends in one, and within two sigma of the datum in none."""
-    values = {
-        "grains": (1.0, 3.0),
-        "reduced": (2.0, 5.0),
-        "calibrated": (1.0, 1.0),
-        "lower": (0.5, 0.0),
-        "upper": (2.0, 2.0),
-    }
-    laws, names = list(values), list(grains_draws.UNITS)
-    table = xr.Dataset({n: (("law", "sample"), np.array(list(values.values()))) for n in names}, {"law": laws})
-    row = grains_draws.compare(table, {"rebound_speed": 0.4})["rebound_speed"]
-    assert row == {"off": -1.5, "sigma": 0.4, "within_data": 0.0, "covered": 0.5}
-    assert grains_draws.compare(table, {})["energy_left"]["within_data"] is None
-
-
-def test_summary_of_draws_is_plain_and_grains_not_too_stiff(tmp_path, monkeypatch):
-    """A run of hours ended in an error at its summary, which held a datum's sigma as an array."""
-    row, moduli = dict.fromkeys(grains_draws.UNITS, 1.0), []
-    monkeypatch.setattr(grains_draws, "settle", lambda *given: moduli.append(float(given[-1].grain_modulus)))
-    for name, gives in (
-        ("build", None),
-        ("run", None),
-        ("series", None),
-        ("observe_grains", row),
-        ("evaluate_law", row),
-    ):
-        monkeypatch.setattr(grains_draws, name, lambda *_, gives=gives, **more: gives)
-    ends = {name: [row] * 2 for name in ("calibrated", "lower", "upper")}
-    monkeypatch.setattr(grains_draws, "spans", lambda *_: ends)
-    posterior_file(tmp_path / "result.nc", grain_modulus=1e9)
-    data = read_observations(DATA / "philae_published.toml")
-    found = grains_draws.run_draws(read_lander(DATA / "philae.toml"), data, 0.05, 0, tmp_path, 2)
-    assert json.loads(json.dumps(found.summary))["compared"]["rebound_speed"]["sigma"] > 0
-    assert moduli == [grains_draws.STIFFEST] * 2

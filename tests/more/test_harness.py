@@ -18,9 +18,9 @@ import xarray as xr
 
 import experiments
 from experiments.commands import TOOLS, find_studies
-from experiments.geometry import surface
 from experiments.harness import Found, Study, write
-from experiments.variables import BODY, describe, find_undescribed
+from experiments.report import format_value, label, remedies, tables_of
+from experiments.variables import describe, find_undescribed
 from inversion.sweeps import compute_parts
 from tests.results import assert_described
 
@@ -206,20 +206,6 @@ def test_a_report_is_one_file_that_says_all(finished_commands, folder):
     assert hashlib.sha256(result).hexdigest() in text
 
 
-def test_vertices_of_a_body_and_its_spin_are_in_its_frame():
-    data = xr.Dataset(
-        {
-            "place": (("time", "axis"), [[0.0, 1.0]]),
-            "spin": (("time", "axis"), [[0.0, 1.0]]),
-            "corners": (("vertex", "axis"), [[0.0, 1.0]], surface("faces", moves="place")),
-            "ground": (("vertex", "axis"), [[0.0, 1.0]], surface("faces")),
-        }
-    )
-    found = describe(data, "inertial", frames={"spin": BODY})
-    frames = {name: found[name].attrs["frame"] for name in data}
-    assert frames == {"place": "inertial", "spin": BODY, "corners": BODY, "ground": "inertial"}
-
-
 def test_variables_say_what_they_are():
     bare = xr.Dataset({"place": (("time", "axis"), [[0.0, 1.0]]), "contacts": 3, "name": "x"})
     assert find_undescribed(bare) == [
@@ -262,9 +248,30 @@ def test_a_stage_has_the_executor_of_its_cluster(tmp_path, capsys, monkeypatch):
         Many(out=tmp_path, stage="one", cluster="local:2").run()
 
 
-def test_every_stage_for_a_cluster_is_a_stage():
-    studies = {name: command.load() for name, command in find_studies(experiments).items()}
-    found = {name: study.cluster_stages for name, study in studies.items() if study.cluster_stages}
-    assert {"agilkia", "hopper", "hera", "contact", "cobbles", "column", "sampling", "foot"} == set(found)
-    for name, stages in found.items():
-        assert set(stages) <= set(studies[name].stages), name
+def list_rows(table):
+    return [list(table.columns), *table.to_numpy().tolist()]
+
+
+def test_a_summary_becomes_tables():
+    laws = {"hard": {"e": 0.5, "to": {"a": 1, "b": 2}}, "soft": {"e": 0.25, "to": {"a": 3, "b": 4}}}
+    tables = tables_of(
+        {"mass_kg": 2.0, "status": "OK", "laws": laws, "rows": [[1, 2]], "none": {}, "one": {"k": {"a": 1}}}
+    )
+    assert {title: list_rows(table) for title, table in tables.items()} == {
+        "numbers": [["", "value"], ["mass, kg", "2"], ["status", "OK"]],
+        "laws": [["", "e", "to: a", "to: b"], ["hard", "0.5", "1", "2"], ["soft", "0.25", "3", "4"]],
+        "rows": [["", "1"], ["1", "1"], ["2", "2"]],
+        "one": [["", "a"], ["k", "1"]],
+    }
+    wide = tables_of({"runs": {"a": dict.fromkeys("rstuvwxyz", 1), "b": dict.fromkeys("rstuvwxyz", 2)}})["runs"]
+    assert list_rows(wide)[:2] == [["", "a", "b"], ["r", "1", "2"]]
+    assert label("rebound_speed_m_s") == "rebound speed, m/s" and label("m") == "m"
+    cells = {-1.25e-7: "−1.25 × 10^−7", 0.84519: "0.8452", 3: "3", True: "yes", None: "–", float("inf"): "–"}
+    assert {value: format_value(value) for value in cells} == cells
+    assert format_value(list(range(7))) == "7 numbers, 0 to 6"
+
+
+def test_a_status_comes_with_its_remedy():
+    said = remedies({"runs": [{"status": "UNSETTLED"}, {"status": "OK"}], "statuses": {"LEFT": 2, "STEP": 1}})
+    assert [each.split(":")[0] for each in said] == ["UNSETTLED", "LEFT"]
+    assert all(each.count(": ") == 2 for each in said)  # name, event, remedy

@@ -23,9 +23,6 @@ def test_a_burst_gives_the_wheels_their_momentum_and_takes_it():
     np.testing.assert_allclose(momentum[t <= 10.0][-1], torque_profile.momentum, atol=1e-8)
     np.testing.assert_allclose(momentum[-1], 0, atol=1e-8)
     assert np.abs(torque).max() == pytest.approx(2 * 2e-3 / 0.5, rel=1e-3)
-    for bad in ({"spin_up": 0.0, "brake": 1.0}, {"spin_up": 1.0, "brake": -1.0}):
-        with pytest.raises(ValueError, match="must be positive"):
-            TorqueProfile((1e-3, 0.0, 0.0), **bad)
 
 
 def test_wheels_turn_the_body_and_conserve_what_they_must():

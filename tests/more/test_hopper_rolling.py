@@ -22,12 +22,10 @@ from tests.hoppers import (
 G = 9.81
 
 
-def rolling_ball(friction, tangent=0.0, law="each point", speed=1e-3, **lengths):
-    """A ball at rest in its static depth, on a slope of `tangent`."""
-    theta = np.arctan(tangent)
-    gravity = G * np.array([np.sin(theta), 0.0, -np.cos(theta)])
-    model = ball(normal("linear clipped", 0.5), friction_law(law, friction, speed), gravity=gravity, **lengths)
-    return model, RADIUS - static_depth(MASS * G * np.cos(theta))
+def rolling_ball(friction, law="each point"):
+    """A ball at rest in its static depth, on a plane."""
+    model = ball(normal("linear clipped", 0.5), friction_law(law, friction, 1e-3), gravity=(0.0, 0.0, -G))
+    return model, RADIUS - static_depth(MASS * G)
 
 
 @pytest.mark.parametrize("law", ["each point", "effective point", "spring"])
@@ -52,12 +50,12 @@ def test_a_start_with_the_centre_in_the_ground_is_a_status():
         follow(model, state((0, 0, -0.01), (1.0, 0, 0)), 1.0)
 
 
-def block(friction, tangent=0.0, law="effective point", sticking=None, pull_off=0.0):
+def block(friction, tangent=0.0, law="effective point", pull_off=0.0):
     theta = np.arctan(tangent)
     gravity = G * np.array([np.sin(theta), 0.0, -np.cos(theta)])
     model = cube(
         normal("linear clipped", 0.3, 1e-5, MASS / 4),
-        friction_law(law, friction, 1e-3, sticking=sticking),
+        friction_law(law, friction, 1e-3),
         gravity=gravity,
         pull_off=pull_off,
     )
@@ -86,3 +84,12 @@ def test_cohesion_holds_a_block_on_a_steep_slope():
         model, height = block(mu, tangent, pull_off=share * needed)
         speed = abs(follow(model, state((0, 0, height)), 0.5).last.body.velocity[0])
         assert (speed < 1e-3) == sticks
+
+
+@pytest.mark.parametrize("law", ["each point", "effective point"])
+def test_a_sliding_block_stops(law):
+    """x = v₀²/(2 μ g)."""
+    model, height = block(0.3, law=law)
+    last = follow(model, state((0, 0, height), (1.0, 0, 0)), 0.5).last.body
+    assert last.position[0] == approx(1 / (2 * 0.3 * G), rel=5e-3)
+    assert abs(last.velocity[0]) < 1e-3

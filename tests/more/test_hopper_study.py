@@ -14,7 +14,7 @@ from difsim.contact import Vertices
 from difsim.mesh.distance import signed_distance
 from difsim.shape import Plane
 from difsim.shape.window import Window
-from experiments.hopper import ensemble, observe, scenes
+from experiments.hopper import ensemble, field, scenes
 from experiments.hopper.imhotep import SIDES, Lowest, prism
 
 
@@ -37,8 +37,6 @@ def test_a_window_is_exact_inside_and_a_bound_outside(tmp_path):
     again = Window.from_mesh(ground, (0.0, 0.0, 10.0), 4.0, 0.5, cache=tmp_path)
     np.testing.assert_array_equal(again.spline.coefficients, window.spline.coefficients)
     assert list(tmp_path.iterdir()) == [file]
-    with pytest.raises(ValueError, match="half_size"):
-        Window.from_mesh(ground, (0.0, 0.0, 10.0), 0.0, 0.5)
 
 
 def test_the_lowest_corners_are_those_that_touch():
@@ -73,13 +71,6 @@ def test_a_cube_that_stands_still_is_in_contact_though_it_floats():
     model, state, _ = cube_on_edge(0.01)
     gap = model.contact.gap(model.surface, state.body.position, state.body.rotation.as_matrix())
     assert gap > 0 > model.approach(0.0, state).gap
-
-
-def test_posture_over_an_edge():
-    model, state, _ = cube_on_edge(0.03)
-    tilt, lever = observe.posture(model, 0.0, state)
-    assert float(tilt) == pytest.approx(np.pi / 4 - np.arcsin(0.03 * np.sqrt(2) / scenes.EDGE), abs=1e-12)
-    assert float(lever) == pytest.approx(0.03, rel=1e-6)
 
 
 def test_what_the_papers_rolling_resistance_balances():
@@ -125,3 +116,26 @@ def test_the_ellipse_of_gaussian_places():
     assert found["azimuth_deg"] == pytest.approx(30.0, abs=1.0)
     expected = found["share_inside_if_gaussian"]
     assert all(found["share_inside"][k] == pytest.approx(expected[k], abs=0.015) for k in expected)
+
+
+def test_the_ground_is_a_cubic_spline():
+    y, x = np.meshgrid(*((np.arange(k) - 1) * field.SPACING for k in field.CELLS), indexing="ij")
+    slope = field.HeightField(jnp.asarray(0.03 + 0.1 * x - 0.2 * y), field.SPACING)
+    at = jnp.array([1.234, 0.567])
+    np.testing.assert_allclose(slope.height(at), 0.03 + 0.1234 - 0.1134, rtol=1e-12)
+    normal = np.array([-0.1, 0.2, 1.0]) / np.sqrt(1.05)
+    place = jnp.append(at, slope.height(at)) + 0.1 * normal
+    np.testing.assert_allclose(slope.distance(place), 0.1, rtol=1e-12)
+    np.testing.assert_allclose(slope.normal(place), normal, rtol=1e-12)
+    # The second derivative is continuous where two cells meet.
+    bumpy = field.HeightField(jnp.asarray(np.random.default_rng(0).normal(size=field.CELLS)), field.SPACING)
+    bend = jax.jit(jax.grad(jax.grad(lambda x: bumpy.height(jnp.stack([x, jnp.asarray(0.5)])))))
+    np.testing.assert_allclose(bend(4 * field.SPACING - 1e-9), bend(4 * field.SPACING + 1e-9), rtol=1e-5)
+
+
+def test_maps_have_the_spread_of_their_coefficients():
+    true, spread = field.truth(), 4e-6 * np.eye(true_size := field.truth().size)
+    maps, at = field._maps(true, true, spread)
+    assert true_size == 200 and maps["sigma"].shape == (at["y"].size, at["x"].size)
+    np.testing.assert_allclose(maps["true"], maps["found"])
+    assert maps["sigma"].min() > 0.3 * 2e-3 and maps["sigma"].max() < 2e-3

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from difsim import mesh, spice
-from difsim.body import RigidBody, read_description
+from difsim import spice
+from difsim.body import read_description
 
 needs_mujoco = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="the extra import")
 needs_spice = pytest.mark.skipif(importlib.util.find_spec("spiceypy") is None, reason="the extra spice")
@@ -29,14 +29,6 @@ URDF = """<robot name="hopper">
     <origin xyz="0.3 0 0.1" rpy="0 1.5707963267948966 0"/><axis xyz="0 0 1"/>
     <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
 </robot>"""
-
-
-@pytest.mark.parametrize("suffix", ["stl", "obj"])
-def test_a_body_from_a_mesh_file_with_a_mass(tmp_path, suffix):
-    trimesh.creation.box([1.0, 2.0, 3.0]).export(tmp_path / f"body.{suffix}")
-    surface = mesh.load(tmp_path / f"body.{suffix}", unit="m")
-    body = RigidBody(6.0, surface.inertia(6.0 / surface.volume))
-    np.testing.assert_allclose(body.inertia, np.diag([4 + 9, 1 + 9, 1 + 4]) * 0.5, rtol=1e-6)
 
 
 @needs_mujoco
@@ -102,12 +94,11 @@ BOX = '<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>'
 
 
 @needs_mujoco
-@pytest.mark.parametrize("kind", ["fixed", "revolute"])
 @pytest.mark.parametrize("shape", [BOX, BOX.replace("collision", "visual")])
-def test_a_link_without_inertial_weighs_nothing(tmp_path, kind, shape):
+def test_a_link_without_inertial_weighs_nothing(tmp_path, shape):
     """MuJoCo weighs its box with 1000 kg/m3: 6 kg more."""
-    found = read_urdf(tmp_path, link("a", 10, shape), link("b", None, shape), joint("b", kind), name="ROBOT.URDF")
-    assert float(found.body.mass) == 10.0 and found.locked == (("to_b",) if kind == "revolute" else ())
+    found = read_urdf(tmp_path, link("a", 10, shape), link("b", None, shape), joint("b"), name="ROBOT.URDF")
+    assert float(found.body.mass) == 10.0 and found.locked == ()
     np.testing.assert_allclose(found.body.inertia, np.eye(3), atol=1e-12)
     a, b = found.surfaces.values()  # what is only seen is a surface where nothing collides
     np.testing.assert_allclose([a.centroid, b.centroid], [[0, 0, 0], [0, 0, 1]], atol=1e-7)
@@ -118,11 +109,8 @@ def test_a_link_without_inertial_weighs_nothing(tmp_path, kind, shape):
 @pytest.mark.parametrize(
     "name",
     [
-        "package://rover/meshes/cube.stl",
         "package://other_name/meshes/cube.stl",
-        "model://rover/meshes/cube.stl",
         "file://{folder}/rover/meshes/cube.stl",
-        "../meshes/cube.stl",
         "package://rover/elsewhere/beside.stl",
     ],
 )
@@ -153,14 +141,8 @@ def test_an_inertia_along_turned_axes_is_turned(tmp_path):
 
 
 @needs_mujoco
-@pytest.mark.parametrize(
-    "inside",
-    [
-        '<limit lower="0.2" upper="1" effort="1" velocity="1"/>',
-        '<mimic joint="to_b" multiplier="1" offset="0.3"/>',
-    ],
-)
-def test_a_joint_that_cannot_be_at_zero_is_told(tmp_path, inside):
+def test_a_joint_that_cannot_be_at_zero_is_doubted(tmp_path):
+    inside = '<limit lower="0.2" upper="1" effort="1" velocity="1"/>'
     with pytest.warns(UserWarning, match=r"the joints \['to_b'\] are taken at zero, where their limits"):
         read_urdf(tmp_path, link("a", 1), link("b", 1), joint("b", "revolute", inside))
 
@@ -170,14 +152,8 @@ def test_a_joint_that_cannot_be_at_zero_is_told(tmp_path, inside):
     ("parts", "says"),
     [
         ([link("a", -1)], "link 'a': mass = -1 kg"),
-        ([link("a", "${m}")], "is a macro: run xacro"),
         ([link("a", 1), link("b", 1)], r"the bodies \['a', 'b'\] stand apart in the world"),
         ([link("a", 1), link("b", 1), joint("b", "floating")], "joint 'to_b' is floating: two bodies"),
-        ([link("a", 1), link("b", 1), joint("b", "screw")], "joint 'to_b': type 'screw'"),
-        (
-            [link("a", 1, "<visual><geometry><mesh filename='http://x/a.stl'/></geometry></visual>")],
-            "http:// is not",
-        ),
     ],
 )
 def test_what_a_urdf_says_is_known_or_refused(tmp_path, parts, says):
@@ -187,20 +163,19 @@ def test_what_a_urdf_says_is_known_or_refused(tmp_path, parts, says):
 
 
 MJCF = (
-    "<mujoco>{}<worldbody>{}<body name='a'><freejoint/><geom size='0.1' mass='2'/>{}</body></worldbody>{}</mujoco>"
+    "<mujoco><worldbody>{}<body name='a'><freejoint/><geom size='0.1' mass='2'/>{}</body></worldbody>{}</mujoco>"
 )
 
 
 @needs_mujoco
-@pytest.mark.parametrize("name", ["robot.xml", "ROBOT.XML"])
-def test_the_ground_and_the_motors_of_an_mjcf_are_left_out(tmp_path, name):
+def test_the_ground_and_the_motors_of_an_mjcf_are_left_out(tmp_path):
     arm = "<body name='b' pos='1 0 0'><joint name='j'/><geom type='box' size='0.1 0.2 0.3' mass='1'/></body>"
     motors = "<actuator><motor joint='j'/></actuator><sensor><jointpos joint='j'/></sensor>"
     motors += "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon><equality><joint joint1='j'/></equality>"
     motors += "<keyframe><key qpos='0 0 0 1 0 0 0 1'/></keyframe>"
     floor = "<geom type='plane' size='1 1 1'/>"
-    (tmp_path / name).write_text(MJCF.format("", floor, arm, motors), encoding="utf-8")
-    found = read_description(tmp_path / name)
+    (tmp_path / "ROBOT.XML").write_text(MJCF.format(floor, arm, motors), encoding="utf-8")
+    found = read_description(tmp_path / "ROBOT.XML")
     assert float(found.body.mass) == pytest.approx(3.0) and found.locked == ("j",)
     np.testing.assert_allclose(found.centre, [1 / 3, 0, 0], atol=1e-9)
     assert len(found.surfaces) == 2
@@ -210,14 +185,8 @@ def test_the_ground_and_the_motors_of_an_mjcf_are_left_out(tmp_path, name):
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
-        (("", "<body name='b'><freejoint/><geom size='0.1'/></body>", "", ""), r"\['b', 'a'\] stand apart"),
-        (("<option/>", "", "</body><body><freejoint/><geom size='0.1'/>", ""), r"\['a', ''\] stand apart"),
-        (("", "", "<body><inertial pos='0 0 0' mass='-1' diaginertia='1 1 1'/></body>", ""), "mass = -1 kg"),
-        (
-            ("", "", "<flexcomp name='f' type='grid' count='2 2 2' spacing='1 1 1' dim='3'/>", ""),
-            "flex 'f' can be deformed",
-        ),
-        (("", "", "<inertial pos='0 0 0' mass='1'/>", ""), "principal moments"),
+        (("<body name='b'><freejoint/><geom size='0.1'/></body>", "", ""), r"\['b', 'a'\] stand apart"),
+        (("", "<flexcomp name='f' type='grid' count='2 2 2' spacing='1 1 1' dim='3'/>", ""), "can be deformed"),
     ],
 )
 def test_what_an_mjcf_says_is_known_or_refused(tmp_path, parts, says):
@@ -284,8 +253,6 @@ def test_a_trajectory_goes_out_and_comes_back(pebble):
     np.testing.assert_allclose(moving, turn @ velocity - np.cross(spin, turn @ place), atol=1e-6)
     with pytest.raises(FileExistsError, match="does not overwrite"):
         spice.write_spk(path, times, positions, velocities, -999, 2999001, "J2000")
-    with pytest.raises(ValueError, match="1 times: give at least 2, ascending"):
-        spice.write_spk(pebble / "few.bsp", times[:1], positions[:1], velocities[:1], -999, 2999001, "J2000")
     with pytest.raises(ValueError, match="SPICE: spkezr"):  # unloaded with its block
         spice.relative_state("-999", "PEBBLE", "J2000", 20.0)
     with pytest.raises(FileNotFoundError, match="no kernel"), spice.kernels(pebble / "absent.bsp"):
@@ -338,7 +305,7 @@ def test_a_bounce_whose_time_is_given_twice_is_kept(pebble):
 
 
 @needs_spice
-def test_a_bounce_between_two_times_is_told(pebble):
+def test_a_bounce_between_two_times_is_doubted(pebble):
     times = np.arange(0.0, 110.0, 10.0)
     path = pebble / "smooth.bsp"
     with pytest.warns(UserWarning, match=r"about 40 s \(and 1 other times\) the states are not those of a smooth"):

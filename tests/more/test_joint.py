@@ -10,14 +10,11 @@ import pytest
 from scipy.stats import norm
 
 from difsim import Status
-from experiments.agilkia import joint, joint_cases, joint_coverage, worlds
+from experiments.agilkia import joint, joint_cases, worlds
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.predictive import Score, flatten, score
+from experiments.agilkia.predictive import Score, score
 from experiments.agilkia.scenario import problem
-from inversion import Observation, Observations
-from inversion.tails import count_effective
-from tests.more.test_reports import text_of
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, 5.0])
@@ -38,14 +35,6 @@ def test_score_counts_weights_and_predictions_of_nothing():
     lost = score(np.array([[0.0], [5.0], [np.nan]]), np.array([1 / 3, 1 / 6, 1 / 2]), value, sigma)
     assert lost.log_score == pytest.approx(two.log_score - np.log(2.0)) and lost.p_value == two.p_value
     assert score(np.full((4, 1), np.nan), np.full(4, 0.25), value, sigma) == Score(-np.inf, 0.0)
-
-
-def test_columns_of_vectors_and_numbers_keep_their_order():
-    data = Observations({"place": Observation(np.arange(3.0), 2.0), "time": Observation(9.0, 1.0)})
-    predictions = {"time": np.ones(5), "place": np.zeros((5, 3)), "weights": np.full(5, 0.2)}
-    predicted, weights, value, sigma = flatten(data, predictions)
-    assert predicted.shape == (5, 4) and weights is predictions["weights"]
-    assert value.tolist() == [0, 1, 2, 9] and sigma.tolist() == [2, 2, 2, 1] and predicted[0, 3] == 1.0
 
 
 @pytest.fixture(scope="module")
@@ -88,35 +77,6 @@ def test_a_flight_from_the_laws_rebound_is_that_of_the_touchdown(both):
     np.testing.assert_allclose(read["rebound_velocity"][0], whole["rebound_velocity"], rtol=1e-9)
 
 
-def test_a_synthetic_truth_is_read_with_the_errors_of_the_data(both):
-    """Its rebound differs from the law's by an error of its size, and its data from the predictions by their sigmas."""
-    case, known, missed, errors = (
-        joint_coverage.JointCalibration(both, jnp.zeros(3), None, None),
-        both.whole.predict,
-        [],
-        [],
-    )
-    for seed in range(8):
-        truth, posed = case.draw_truth(seed)
-        assert tuple(truth) == case.names
-        values, _, law, _ = joint_coverage._touch(
-            replace(known, world=None), {k: jnp.asarray(truth[k]) for k in both.whole.names}
-        )
-        real = np.array([truth[f"rebound_{axis}"] for axis in "xyz"])
-        flown, _ = joint_coverage._fly(
-            both.problem_of_flight(jnp.zeros(3)).predict, {"rebound": jnp.asarray(real)}
-        )
-        errors.append((real - np.asarray(law)) / truth["size"])
-        predicted = values | {k: v for k, v in flown.items() if k in both.flight_data.names}
-        for name in posed.whole.data.names:
-            seen = posed.whole.data[name]
-            missed.append(
-                np.ravel((np.asarray(seen.value) - np.asarray(predicted[name])) / np.asarray(seen.sigma))
-            )
-    for found in (np.concatenate(missed), np.concatenate(errors)):
-        assert abs(found.mean()) < 4 / np.sqrt(found.size) and 0.7 < found.std() < 1.3 and abs(found).max() < 5
-
-
 class Known(NamedTuple):
     """A posterior in place of a sampled one: equally weighted draws, and the evidence."""
 
@@ -151,26 +111,3 @@ def test_pairs_have_the_evidence_of_their_closed_form(both, monkeypatch):
     error = case.rebounds - law[case.rows]
     expected = 0.1 * np.average((sizes / widths) ** 2, weights=densities)  # the rest is of law and flight
     assert error[:, 0].mean() == pytest.approx(expected, abs=0.004) and case.worth > 200
-
-
-def test_a_draw_that_is_there_twice_counts_once():
-    rows = joint_cases._distinct(np.array([[1.0, 0, 0], [2.0, 0, 0], [1.0, 0, 0], [2.0, 0, 0]]))
-    assert count_effective(np.bincount(rows, np.ones(4))) == pytest.approx(2.0)
-    assert count_effective(np.bincount(rows, [1.0, 0, 1.0, 0])) == pytest.approx(1.0)
-
-
-def test_the_report_says_what_the_touchdown_predicts():
-    row = {"p_contact": 0.004, "contact_in_95": False, "is_good": True, "p_all": 0.2, "independent_draws": 200.0}
-    names = (joint_cases.TOUCHDOWN, joint_cases.JOINT, joint_cases.TOUCHDOWN_ERROR, joint_cases.JOINT_ERROR)
-    comparison = dict.fromkeys(names, row) | {
-        joint_cases.TOUCHDOWN_ERROR: row | {"contact_in_95": True},
-        joint_cases.JOINT: row | {"is_good": False, "independent_draws": 1.3},
-    }
-    contact = {"time_s": 5900.0, "time_95_s": [3300.0, 8300.0]}
-    found = {"lander": "Philae", "data_set": "bounce", "comparison": comparison, "headlines": {}, "quality": {}}
-    found |= {"predicted_contact": dict.fromkeys(names, contact)}
-    found |= {"error": {"length_m_per_s": [0.02, 0.05, 0.08, 0.1, 0.2]}}
-    text = text_of("agilkia", "joint", found)
-    assert "outside the 95 % region of time" in text and "lies inside" in " ".join(text.split())
-    assert "its length is 0.08 m/s (95 %: 0.02 to 0.2 m/s)" in " ".join(text.split())
-    assert "> touchdown and contact: no intervals, its draws are worth 1.3 independent ones." in text

@@ -8,7 +8,6 @@ from scipy.stats import chi2
 
 import inversion
 from inversion import Bounded, Gaussian, Observation, Observations, Problem
-from inversion.programs import Programs
 from tests import toys
 
 
@@ -51,30 +50,6 @@ def test_calls_are_those_that_reach_the_simulator(key, further):
     jax.effects_barrier()
     assert len(log) == fit.calls.forward + (fit.calls.jacobian if further else 0)
     assert 0 < fit.calls.jacobian < fit.calls.forward
-
-
-def test_a_problem_of_much_work_has_a_program_for_values_alone(monkeypatch):
-    """The derivative of few unknowns costs little beside the compilation of a second program, unless a step is long."""
-
-    def programs(size):
-        predict = lambda p: ({"y": jnp.sum(jnp.cos(p["p"] * jnp.ones((size, size)) @ jnp.ones(size)))}, True)  # noqa: E731
-        made = Programs(Problem({"p": Bounded(0.0, 1.0)}, predict, Observations({"y": Observation(0.5, 0.1)})))
-        made.compile(inversion.Stops())
-        return made
-
-    light, heavy, x = programs(4), programs(300), jnp.array([0.3])
-    assert light.is_light and not heavy.is_light
-    monkeypatch.setattr("inversion.programs._operations", None)  # counted once for each structure
-    for made in (light, heavy):
-        again = Programs(made.problem)
-        again.compile(inversion.Stops())
-        assert again.is_light == made.is_light
-    for made in (light, heavy):
-        alone = made.problem.evaluate(made.problem.fold(x))
-        np.testing.assert_allclose(made.simulate(x).residual, alone.residual, rtol=1e-12)
-        slope = jax.jacfwd(made.problem.residual)(x)
-        found = made.linearise(x)
-        np.testing.assert_allclose(found.jacobian * found.scale[None], slope, rtol=1e-12)
 
 
 def test_one_compilation_serves_all_nodes_and_data(key):

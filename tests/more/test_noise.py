@@ -7,11 +7,6 @@ import pytest
 
 from difsim.shape import Patch, Rough
 from tests.core.test_noise import BALL, POINTS, distances, heights, rough_plane
-from tests.helpers import check_gradients
-
-
-def test_derivatives_of_the_normal():
-    check_gradients(rough_plane(octaves=2).normal, POINTS[0] / 10)
 
 
 def test_the_amplitude_follows_its_map():

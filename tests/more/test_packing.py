@@ -2,18 +2,39 @@
 
 from functools import cache
 
+import igl
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import trimesh
 
-from difsim.gravity import inscribe, pack
+from difsim.gravity import Polyhedron, inscribe, pack
 from difsim.gravity.inscribed import Inscribed, clearance, gap
-from difsim.gravity.packing import Lumps
+from difsim.gravity.packing import Packing
 from difsim.mesh import TriMesh
 from difsim.units import G
 from tests.catalogue import rotation
-from tests.packings import UNIT, depth, errors, surface
+
+UNIT = trimesh.creation.icosphere(subdivisions=3).vertices  # points on the unit sphere
+
+
+def surface(ellipsoid: Inscribed) -> np.ndarray:
+    return ellipsoid.centre + UNIT @ ellipsoid.matrix.T
+
+
+def depth(mesh: TriMesh, points) -> np.ndarray:
+    return -igl.signed_distance(np.asarray(points), mesh.vertices, np.ascontiguousarray(mesh.faces))[0]
+
+
+def errors(mesh: TriMesh, packing: Packing, points) -> tuple[np.ndarray, np.ndarray]:
+    """Relative errors of U and g of a packing of density 1/G, against the polyhedron's."""
+    body, field, x = Polyhedron(mesh, 1 / G), packing.field, jnp.asarray(points)
+    U, g = jax.jit(lambda x: body.evaluate(x)[:2])(x)
+    both = jax.value_and_grad(field.potential)
+    u, a = jax.jit(lambda x: jax.lax.map(both, x, batch_size=64))(x)
+    wrong = jnp.linalg.norm(a - g, axis=1) / jnp.linalg.norm(g, axis=1)
+    return np.abs(np.asarray(u / U - 1)), np.asarray(wrong)
 
 
 def from_trimesh(shape: trimesh.Trimesh) -> TriMesh:
@@ -73,39 +94,6 @@ def test_two_lobes_are_strictly_inside_and_apart():
     np.testing.assert_allclose(np.sort([a.centre[2], b.centre[2]]), [-1.1, 1.1], atol=0.1)
 
 
-def test_three_ellipsoids_fill_more_of_a_body_that_is_not_convex():
-    mesh = dumbbell()
-    three = inscribe(mesh, 3, starts=1)
-    assert sum(e.volume for e in three) > sum(e.volume for e in two_lobes())
-    for i, ellipsoid in enumerate(three):
-        assert depth(mesh, surface(ellipsoid)).min() > 0
-        others = three[:i] + three[i + 1 :]
-        assert min(np.linalg.norm(o.coordinates(surface(ellipsoid)), axis=1).min() for o in others) > 1
-
-
-def test_clearance_of_balls_is_the_signed_distance():
-    mesh, rng = dumbbell(), np.random.default_rng(1)
-    for centre in rng.uniform([-0.5, -0.5, -1.8], [0.5, 0.5, 1.8], (20, 3)):
-        radius, deep = 0.2, depth(mesh, centre[None])[0]
-        found = clearance(mesh, Inscribed(centre, radius * rotation(2)))
-        if deep > 0:
-            np.testing.assert_allclose(found, deep / radius - 1, rtol=1e-9, atol=1e-9)
-        else:
-            assert found == -np.inf
-
-
-def test_gap_of_two_ellipsoids():
-    ball = Inscribed(np.zeros(3), np.eye(3))
-    other = Inscribed(np.array([3.0, 4.0, 0.0]), 1.5 * rotation(1))
-    np.testing.assert_allclose(gap(ball, other), 2.5, rtol=1e-9)
-    np.testing.assert_allclose(gap(ball, other.scale(3.0)), -0.5, rtol=1e-9)
-    assert gap(ball, ball) < 0
-    a = Inscribed(np.zeros(3), rotation(2) * [3.0, 1.0, 0.3])
-    b = Inscribed(np.array([2.5, 1.0, -3.0]), rotation(5) * [1.5, 1.0, 0.7])
-    nearest = np.linalg.norm(surface(a)[:, None] - surface(b)[None], axis=2).min()
-    assert nearest - 0.1 < gap(a, b) <= nearest
-
-
 def test_moments_are_those_of_the_mesh():
     mesh = dumbbell()
     packing = pack(mesh, 2000.0, ellipsoids=two_lobes(), mascons=200)
@@ -152,46 +140,3 @@ def test_each_lobe_has_its_density():
     np.testing.assert_allclose(total.densities / packing.densities, 5 / (G * packing.mass), rtol=1e-12)
     far = jnp.array([0.0, 1e5, 0.0])
     np.testing.assert_allclose(total.field.potential(far), 5.0 / 1e5, rtol=1e-9)
-
-
-def published_rule(mesh, ellipsoids):
-    """Wu et al. (2019), appendix A: a lump a facet, and their share of the rest's volume before they are scaled.
-
-    The lines from the facet's corners to an ellipsoid's centre cut the ellipsoid and bound a frustum. Of the frusta to
-    all ellipsoids each facet takes the one of least volume, as a point in its centroid.
-    """
-    volumes, centroids = [], []
-    for ellipsoid in ellipsoids:
-        outer = mesh.vertices[mesh.faces] - ellipsoid.centre
-        reach = np.linalg.norm(ellipsoid.coordinates(mesh.vertices), axis=1)[mesh.faces]
-        inner = outer / reach[..., None]
-        whole, cut = (np.abs(np.linalg.det(corners)) / 6 for corners in (outer, inner))
-        moment = whole[:, None] * outer.sum(axis=1) / 4 - cut[:, None] * inner.sum(axis=1) / 4
-        volumes.append(whole - cut)
-        # A facet seen edge on gives no volume, and the place of its lump does not matter.
-        centroids.append(ellipsoid.centre + moment / np.where(whole > cut, whole - cut, np.inf)[:, None])
-    lobe = np.argmin(volumes, axis=0)
-    facets = np.arange(len(lobe))
-    volume = np.array(volumes)[lobe, facets]
-    rest = mesh.volume - sum(ellipsoid.volume for ellipsoid in ellipsoids)
-    share = volume.sum() / rest
-    return Lumps(np.array(centroids)[lobe, facets], volume / share, np.zeros(len(lobe)), lobe), share
-
-
-def test_published_rule():
-    """Around one ellipsoid in a convex body the frusta tile the rest, the better the finer the facets are; around
-    two they do not."""
-    shares = []
-    for level in (3, 4):
-        fine = trimesh.creation.box((4.0, 2.0, 1.0))
-        for _ in range(level):
-            fine = fine.subdivide()
-        ball = Inscribed(np.array([0.1, 0.0, 0.0]), np.diag([1.8, 0.9, 0.45]))
-        shares.append(published_rule(from_trimesh(fine), [ball])[1])
-    np.testing.assert_allclose(shares[1], 1, atol=0.02)
-    np.testing.assert_allclose((shares[0] - 1) / (shares[1] - 1), 4, rtol=0.1)
-    packing = pack(dumbbell(), 1000.0, ellipsoids=two_lobes(), mascons=published_rule(dumbbell(), two_lobes())[0])
-    assert abs(packing.volume_error) < 1e-12
-    assert len(packing.lumps.volume) == len(dumbbell().faces) and (packing.lumps.volume >= 0).all()
-    assert set(packing.lumps.lobe) == {0, 1}
-    assert published_rule(dumbbell(), [lobe.scale(0.5) for lobe in two_lobes()])[1] < 0.8

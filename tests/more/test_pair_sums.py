@@ -9,9 +9,8 @@ import pytest
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK
 from difsim.particles.sums import pair_sums, sum_in_blocks, sum_in_parts
-from difsim.particles.transposed import linear
 from difsim.particles.vectors import dot, minus, times
-from tests.helpers import close, random_like
+from tests.helpers import assert_same_function, close
 
 REACH = 0.12
 
@@ -47,69 +46,18 @@ def scene(request):
 
 def test_values_and_derivatives_are_those_of_the_dense_sum(scene):
     neighbours, *at = scene
-
-    def sums(spring, samples):
-        return pair_sums(spring, samples, neighbours)
-
-    along = random_like(at, 1)
-    ours, theirs = (jax.jit(lambda at, along, f=f: jax.jvp(f, at, along)) for f in (sums, dense))
-    close(ours(tuple(at), tuple(along)), theirs(tuple(at), tuple(along)))
-    back = random_like(sums(*at), 2)
-    ours, theirs = (jax.jit(lambda at, back, f=f: jax.vjp(f, *at)[1](back)) for f in (sums, dense))
-    close(ours(at, back), theirs(at, back))
+    assert_same_function(lambda *x: pair_sums(*x, neighbours), dense, *at)
 
 
-def test_derivatives_by_some_of_the_numbers(scene):
+def test_they_are_mapped(scene):
     neighbours, spring, samples = scene
 
-    def energy(sums, stiffness, charge):
-        return jnp.sum(sums(Spring(stiffness), samples | {"charge": charge})[0][0] ** 2)
+    def slope(sums, stiffness):
+        return jax.grad(lambda k: jnp.sum(sums(Spring(k), samples)[0][1] ** 2))(stiffness)
 
-    def sum_listed(spring, samples):
-        return pair_sums(lambda a, b: spring(a, b), samples, neighbours)
-
-    at = spring.stiffness, samples["charge"]
-    for by in (0, 1):
-        close(*(jax.jit(jax.grad(lambda *at, f=f: energy(f, *at), by))(*at) for f in (sum_listed, dense)))
-
-
-@pytest.mark.parametrize("scene", [60, CHUNK + 100], indirect=True)
-def test_they_are_mapped_and_differentiated_twice(scene):
-    neighbours, spring, samples = scene
-
-    def energy(sums, scale):
-        moved = samples | {"x": tuple(scale[0] * x for x in samples["x"])}
-        return jnp.sum(sums(Spring(spring.stiffness * scale[1]), moved)[0][1] ** 2)
-
-    def sum_listed(spring, samples):
-        return pair_sums(spring, samples, neighbours)
-
-    def hessian_and_gradient(f):  # in one trace
-        def differentiate_twice(s):
-            slope = jax.grad(f)(s)
-            return slope, slope
-
-        return jax.jacfwd(differentiate_twice, has_aux=True)
-
-    scales = jnp.array([[1.0, 1.0], [0.99, 2.0]])
-    for way in (hessian_and_gradient, jax.jacfwd, lambda f: jax.jacrev(jax.jacrev(f))):
-        close(*(jax.jit(jax.vmap(way(lambda s, f=f: energy(f, s))))(scales) for f in (sum_listed, dense)))
-
-
-def test_closed_over_values_may_be_traced_without_derivatives(scene):
-    neighbours, spring, samples = scene
-
-    def energy(stiffness, flag, charge):
-        def law(a, b):
-            return times(jnp.where(flag, 1.0, 0.5), Spring(stiffness)(a, b)[0])
-
-        return jnp.sum(pair_sums(law, samples | {"charge": charge}, neighbours)[0] ** 2)
-
-    by_charge, charge = jax.grad(energy, argnums=2), samples["charge"]
-    whole = by_charge(spring.stiffness, True, charge)
-    close(jax.jit(by_charge)(spring.stiffness, False, charge), 0.25 * whole)
-    stiffnesses = jnp.array([1.0, 2.0]) * spring.stiffness
-    close(jax.vmap(lambda k: by_charge(k, True, charge))(stiffnesses), jnp.stack([whole, 4 * whole]))
+    listed = lambda *at: pair_sums(*at, neighbours)  # noqa: E731
+    stiffnesses = spring.stiffness * jnp.array([1.0, 2.0])
+    close(*(jax.jit(jax.vmap(lambda k, f=f: slope(f, k)))(stiffnesses) for f in (listed, dense)))
 
 
 def test_an_accelerator_sums_as_a_cpu_does(scene):
@@ -126,22 +74,3 @@ def test_a_list_without_room_counts_no_pair_twice(scene):
     cut = eqx.tree_at(lambda s: s.index, neighbours, neighbours.index[:2])
     met = pair_sums(lambda a, b: jnp.where(a["charge"] == b["charge"], 0.0, 1.0), samples, cut)
     assert int(neighbours.longest) > 2 and float(jnp.max(met)) == 2.0
-
-
-def test_a_given_transpose_is_used():
-    def push(at, x):
-        return at * x
-
-    def pull(at, y):
-        return 5.0 * at * y  # not the transpose: so it is seen which one was taken
-
-    def f(x):
-        return linear(push, pull, jnp.asarray(2.0), x)
-
-    x = jnp.arange(3.0)
-    np.testing.assert_array_equal(jax.jit(f)(x), 2.0 * x)
-    np.testing.assert_array_equal(jax.jacfwd(f)(x), 2.0 * np.eye(3))
-    np.testing.assert_array_equal(jax.jacrev(f)(x), 10.0 * np.eye(3))
-    # Of one that all members of a batch share, the transpose sums theirs.
-    shared = jax.grad(lambda x: jnp.sum(jax.vmap(lambda at: linear(push, pull, at, x))(jnp.array([1.0, 3.0]))))
-    np.testing.assert_array_equal(shared(x), np.full(3, 20.0))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from difsim.dem.near import Near
-from difsim.particles.neighbours import Neighbours
 from difsim.particles.pairs import Pairs
 from difsim.shape import Plane
 from tests.helpers import all_pairs
@@ -74,13 +73,6 @@ def test_overflow_is_a_value():
     assert crowded.overflow and made(crowded, jnp.asarray(x)).overflow  # it stays
     with pytest.raises(ValueError, match="must be finite"):
         Pairs.empty(np.full((3, 4), np.nan), np.ones(4), 0.0, 0.1)
-    for count in (3, 9):
-        with pytest.raises(ValueError, match=r"position has shape \(3, 6\)"):
-            Pairs.empty(np.zeros((3, 6)), np.ones(count), 0.0, 0.1)
-    with pytest.raises(ValueError, match="no particle alone"):
-        Pairs.empty(np.zeros((3, 2)), np.ones(2), 0.0, 0.1, body=(0, 0))
-    with pytest.raises(ValueError, match="rigid has shape"):
-        Neighbours.allocate(np.zeros((3, 6)), 0.1, 0.1, rigid=np.zeros(2, bool))
 
 
 def test_those_at_a_wall():

@@ -21,7 +21,6 @@ from inversion import (
     sample,
 )
 from inversion.cube import Cube
-from inversion.draws import size_of
 from inversion.dropping import weigh_leaves
 from inversion.prior_runs import PriorRuns
 from tests import toys
@@ -137,11 +136,6 @@ def test_leaves_with_hardly_any_weight_are_dropped():
     assert len({*found.prior["left"]}) == 20, "the prior is that of all leaves"
 
 
-def test_bound_of_a_tree_is_that_of_the_node():
-    assert toys.bounding_tree().bound({"E": 1e7, "c": 0.2, "s": 1.0}) == 900.0
-    assert toys.bounding_tree().bound({"E": 1e8, "c": 0.2, "s": 1.0}) == 0.0
-
-
 def test_held_unknowns_stay():
     problem = toys.mixed_problem()[0].hold({"E": 1e8, "c": 0.6, "h": 0.5})
     found = posterior(problem)
@@ -203,17 +197,6 @@ def test_many_data_sets_share_simulations_of_the_prior(tmp_path):
     assert few.calls.forward < usual.calls.forward
 
 
-def test_errors_of_related_chains_are_those_of_families():
-    rng = np.random.default_rng(0)
-    weights, families = np.full((5, 40), 1.0 / 200), np.repeat(np.arange(20), 2)
-    alike = np.broadcast_to(np.repeat(rng.normal(size=20), 2), (5, 40))
-    assert size_of(alike, weights, families) == pytest.approx(19.0)  # n - 1
-    assert size_of(alike, weights, np.arange(40)) == pytest.approx(39.0)
-    free = rng.normal(size=(5, 40))
-    assert 100 < size_of(free, weights, families) < 400
-    assert size_of(alike, weights, np.zeros(40, int)) == 0.0
-
-
 def test_threads_and_batches_agree():
     problem = toys.linear(**PRIOR)
     small = Importance(Tempered(160, 8), generation=100)
@@ -271,9 +254,3 @@ def test_choices_with_names_are_no_numbers():
             refused("where")
     assert set(found.probabilities["where"]) == {0.0, 1.0} and "sand" in str(found)
     assert found.to_xarray()["posterior"]["where"].attrs["flag_meanings"] == "on_rock sand"
-
-
-def test_quantiles_of_discrete_numbers_are_among_them():
-    data = Observations({"y": Observation(0.0, 1.0)})
-    found = posterior(Problem({"x": Gaussian(0.0, 1.0), "shift": Discrete((0.0, 1.0, 3.0))}, chosen_problem, data))
-    assert found.median["shift"] in (0.0, 1.0) and set(found.interval("shift")) <= {0.0, 1.0, 3.0}

@@ -13,9 +13,9 @@ from experiments.cliff import posterior as soil
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.run import CliffStudy
 from experiments.cobbles.posterior import Pixels, reflections
-from experiments.harness import Found, write
+from experiments.harness import Found
 from inversion import Importance, Tempered, corner, sample
-from inversion.pairs import draw_pairs, pairs_of
+from inversion.pairs import pairs_of
 from tests import toys
 
 SMALL = Importance(Tempered(160, 8), generation=200)
@@ -41,14 +41,6 @@ def test_sample_that_cannot_be_trusted_tells_no_number(mixed_posterior):
     told = posteriors.rows(bad, mixed_posterior.median)
     assert all(row["median"] is None and "probabilities" not in row for row in told.values())
     assert "k-hat 0.90" in posteriors.quality(bad)["verdict"]
-
-
-def test_corner_is_drawn_from_its_dataset_alone(mixed_posterior, tmp_path):
-    pairs_of(mixed_posterior, mixed_posterior.median).to_netcdf(tmp_path / "shown.nc", engine="h5netcdf")
-    figure = draw_pairs(xr.load_dataset(tmp_path / "shown.nc"), "toy")
-    write(tmp_path, Found(figures={"corner": figure}), {}, CliffStudy)
-    assert (tmp_path / "corner.png").stat().st_size > 10_000
-    draw_pairs(xr.Dataset(), "nothing")
 
 
 def test_corner_shows_choices_and_no_interval_of_a_bad_sample(mixed_posterior):

@@ -20,9 +20,7 @@ from experiments.sampling.scene import (
     SUPPORT,
     TIP,
     Scene,
-    regolith,
 )
-from experiments.sampling.sensitivity import BASE, SPREAD, Design
 
 at = eqx.filter_jit(Tool.at)
 
@@ -81,18 +79,6 @@ def test_the_tool_is_touched_from_3_mm_at_any_spacing(spacing):
     assert not scene.is_in_tray(scene.position, 0.0).any()
 
 
-def test_moduli_and_turns_are_those_of_the_paper():
-    material = regolith(CASES["P2"])
-    np.testing.assert_allclose((material.bulk, material.shear), (3.33e6, 0.37e6), rtol=1e-12)
-    assert float(jnp.degrees(material.friction)) == pytest.approx(20.0) and float(material.cohesion) == 1000.0
-    # Collecting, the side of a brush that faces the other goes up; clearing, it goes down.
-    for name, way in (("P0", 1), ("P7", -1)):
-        for tool, side in zip(Scene.build(CASES[name], 0.0028).tools[1:3], (-1, 1), strict=True):
-            x, v = at(tool, jnp.asarray(0.5))
-            facing = jnp.argmin(side * x[0])
-            assert way * float(v[1, facing]) > 0.2
-
-
 def test_the_tray_goes_down_with_the_tool():
     scene = Scene.build(CASES["P0"], 0.0028)
     frame = np.asarray(scene.tools[-1].at(jnp.asarray(0.3))[0])
@@ -118,22 +104,3 @@ def test_settling_is_the_longest_flight_and_areas_are_named():
         "P5 > P0": {"holds": True, "cm2": [3.0, 1.0]},
         "P6 > P5": {"holds": False, "cm2": [2.0, 3.0]},
     }
-
-
-def test_pairs_of_the_sensitivity_are_antithetic():
-    design = Design.draw(5, 0.0028)
-    plus, minus = design.cases(3)
-    for name, spread in SPREAD.items():
-        base = getattr(BASE, name)
-        assert getattr(plus, name) + getattr(minus, name) == pytest.approx(2 * base)
-        assert 0 < abs(getattr(plus, name) - base) <= 2 * spread
-    assert plus.gravity == minus.gravity == BASE.gravity
-    assert ((design.shift >= 0) & (design.shift < 0.0028)).all()
-    shifted, straight = Scene.build(plus, 0.0028, 0.001), Scene.build(plus, 0.0028)
-    np.testing.assert_allclose(
-        shifted.bed - straight.bed, np.array([[0.001], [0.0]]) + 0 * shifted.bed, atol=1e-15
-    )
-    np.testing.assert_array_equal(shifted.tools[1].reference, straight.tools[1].reference)
-    np.testing.assert_array_equal(Design.draw(8, 0.0028).xi[:5], design.xi)
-    with pytest.raises(ValueError, match="--pairs 3 must be more than 3"):
-        Design.draw(3, 0.0028)

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from difsim import Adaptive, MaxImpacts, Status, safe, simulate
 from difsim.body import RigidBody, RigidState
@@ -14,22 +15,52 @@ from difsim.dynamics.hard import Phase
 from difsim.gravity import Uniform
 from difsim.shape import Plane, Sphere
 from difsim.stepping.variational import build_plain, scales_of
-from tests.core.test_sliding import slide_exactly, slide_to_stop, slope_axes
 from tests.helpers import approx
 from tests.ways import impacts
 
 EAST = jnp.array([0.0, 1.0, 0.0])
 
 
-def slide(p, time, derivative=None, max_steps=1_000_000):
+def slope_axes(tilt):
+    """Normal of a slope of `tilt` rad that falls along x, and the direction down it."""
+    zero = 0.0 * tilt
+    return (
+        jnp.stack([jnp.sin(tilt), zero, jnp.cos(tilt)]),
+        jnp.stack([jnp.cos(tilt), zero, -jnp.sin(tilt)]),
+    )
+
+
+def slide_to_stop(p):
+    """Place (down, across) and time of the stop."""
+    return slide_exactly(p, 40 / (p[1] * np.cos(p[0]) - np.sin(p[0])))
+
+
+def slide_exactly(p, duration, time=np.inf):
+    """Place (down, across) and time, after a duration in τ with dt = |u| dτ, which the slip scales, or at a time."""
+    tilt, friction, down, across = p
+    pull, hold = np.sin(tilt), friction * np.cos(tilt)
+
+    def rate(_, y):
+        speed, cos, sin = np.exp(y[3]), np.cos(y[4]), np.sin(y[4])
+        return [speed**2 * cos, speed**2 * sin, speed, pull * cos - hold, -pull * sin]
+
+    def is_there(_, y):
+        return y[2] - time
+
+    is_there.terminal = True
+    start = [0.0, 0.0, 0.0, np.log(np.hypot(down, across)), np.arctan2(across, down)]
+    way = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-16, "events": is_there if np.isfinite(time) else None}
+    return solve_ivp(rate, (0, duration), start, **way).y[:3, -1]
+
+
+def slide(p, time):
     """Where a point is that starts on a slope: (down, across) by (tilt, friction, speed down, speed across)."""
     tilt, friction, down, across = p
     normal, fall = slope_axes(tilt)
     model = Bouncer(Uniform((0.0, 0.0, -1.0)), Plane(jnp.zeros(3), normal), 0.5, friction)
     times = jnp.stack([0.0 * time, time])
     start = PointState(jnp.zeros(3), down * fall + across * EAST)
-    way = impacts(5, derivative=derivative, max_steps=max_steps)
-    solution = simulate(model, start, times, **way, throw=False)
+    solution = simulate(model, start, times, **impacts(5), throw=False)
     x = solution.last.position
     return jnp.stack([x @ fall, x @ EAST]), solution
 

@@ -8,7 +8,7 @@ import pytest
 from difsim import Adaptive, FixedSteps, Status, simulate
 from difsim.dynamics import PointState
 from tests.bodies import Bullet
-from tests.core.test_bounces import G, drop_above
+from tests.core.test_stepping import G, drop_above
 from tests.ways import equal, forward, name
 
 

@@ -121,7 +121,6 @@ def test_elapsed_times_are_those_of_spice(tmp_path):
     ("time", "says"),
     [
         ("12.11.2014", "row 1: '12.11.2014' is neither a number nor a date in ISO 8601"),
-        ("2014-11-31", "'2014-11-31': day"),
         ("1969-07-20T20:17:40", "before 1972"),
     ],
 )
@@ -136,7 +135,6 @@ def test_dates_in_another_form_are_refused(tmp_path, time, says):
     ("text", "says"),
     [
         ("time,value,sigma\n0,1,0.1,\n1,2,0.1,\n", "line 2 has 4 fields, the header 3"),
-        ("time,value,sigma\n0,1,5,0.1\n", "line 2 has 4 fields"),  # a decimal comma
         ("# time,value,sigma\n0,1,0.1\n1,1,0.1\n", r"no column \['time', 'value', 'sigma'\]"),
     ],
 )
@@ -172,11 +170,8 @@ def test_units_are_those_that_are_meant():
     Series.read(frame, ("t [s]", "a [m/s2]"), sigma=1.0, unit="m s-2")
     for read, says in (
         (lambda: read_with_units("ms"), "time has units = 'ms'"),
-        (lambda: read_with_units("s", "m", "mm"), "differ"),
         (lambda: read_with_units("s", "m", "m", "km"), "differ"),
         (lambda: Series.read(frame, ("t [ms]", "a [m/s2]"), sigma=1.0), "'t \\[ms\\]' seems not to be in s"),
-        (lambda: Series.read(frame, ("t [s]", "a [m/s2]", "s [mm/s2]")), "differ"),
-        (lambda: Series.read(frame, ("t [s]", "a [m/s2]", "s [mm/s2]"), sigma=1.0), "columns: got"),
     ):
         with pytest.raises(ValueError, match=says):
             read()

@@ -9,25 +9,8 @@ from difsim import Adaptive, Status, simulate
 from tests.core.test_touchdown import (
     TIMES,
     default,  # noqa: F401  # a fixture
-    run,
 )
-from tests.helpers import count_traces
 from tests.philae import NAMES, P0, build
-from tests.ways import forward
-
-
-def test_a_new_value_is_not_traced_again():
-    times = jnp.array([0.0, 0.01])
-
-    def f(p):
-        return run(p, forward(1e-6, 1e-6), times=times).states
-
-    assert count_traces(f, *[(P0.at[4].set(μ),) for μ in (0.3, 0.6, 1.0)]) == 1
-
-    def solve(model, state):
-        return simulate(model, state, times).states
-
-    assert count_traces(solve, build(P0), build(P0.at[0].set(0.1))) == 1
 
 
 @pytest.fixture(scope="module")

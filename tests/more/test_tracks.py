@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import least_squares
 
 from difsim.body import RigidState
-from experiments.hopper import tracks
 from experiments.hopper.track import GRAVITY_HERE, GRID, change, change_state, flights
 from inversion import Bounded, Observation, Observations, Problem
 from inversion.shooting import Chain, progressive
@@ -113,18 +112,3 @@ def test_flights_are_where_only_gravity_acts():
     body = RigidState(velocity, velocity, np.zeros((len(t), 4)), velocity)
     ends = [(GRID[a], GRID[b]) for a, b in flights(body)]
     np.testing.assert_allclose(ends, [(0, 9.9), (10.5, 29.9), (30.0, 240.0)], atol=0.11)
-
-
-def test_coverage_counts_only_intervals_inside_the_prior():
-    rows = {
-        "truth": np.array([[0.6, 0.3, 1e-3]] * 4),
-        "value": np.array([[0.61, 0.3, 1e-3], [0.63, 0.3, 1e-3], [0.6, 0.3, 1e-3], [0.9, 0.3, 1e-3]]),
-        "sigma": np.array([[0.02, 1.0, 1e-4], [0.02, 0.01, 1e-4], [0.02, 0.01, 1e-4], [0.1, 0.01, 1e-4]]),
-    }
-    table = tracks.coverage(rows)
-    assert table["restitution"]["stated"] == 3 and table["friction"]["stated"] == 3
-    assert table["restitution"]["within_0.68"] == pytest.approx(2 / 3)
-    assert table["restitution"]["within_0.95"] == 1.0
-    assert table["restitution"]["bias"] == pytest.approx(2 / 3)  # of 0.5, 1.5 and 0 standard deviations
-    assert table["restitution"]["bias_error"] == pytest.approx(np.std([0.5, 1.5, 0.0], ddof=1) / np.sqrt(3))
-    assert table["restitution"]["median_sigma"] == pytest.approx(0.02)

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from experiments.cobbles import paper as cobbles_paper
 from experiments.validation import pages, papers
 from experiments.validation.cases import Case, Convergence
 from experiments.validation.run import judge
@@ -38,21 +37,6 @@ def test_the_page_shows_what_the_summary_says(tmp_path):
     page = pages.validation(tmp_path)
     assert "1 of 2 cases pass" in page and "| a \\| b | FAIL | 2 | 2.5 | 1 | 0.5 | 0.1 |" in page
     assert "difsim 1.2.3 (mine)" in page and "| sphere | pass | 1.16 | 1.04 | 1.01 | 1 | 2.000 | 2 |" in page
-
-
-def test_the_papers_page_names_the_command_of_a_missing_result(tmp_path):
-    folder = tmp_path / "cobbles" / "collision"
-    folder.mkdir(parents=True)
-    ours = {
-        "energy_ratio": (0.01 + cobbles_paper.ENERGY_RATIO).tolist(),
-        "normal_ratio": cobbles_paper.NORMAL_RATIO.tolist(),
-    }
-    about = {"quick": False, "created": "2026-01-02T00:00:00"}
-    (folder / "summary.json").write_text(json.dumps({"table": {"hard": ours}} | about))
-    page = papers.papers(tmp_path)
-    assert "No result is at hand: run `difsim cliff --stage paper`" in page
-    assert "| e = 0.6, α = 0° | 0.3972 | 0.4072 | 0.08 | pass |" in page
-    assert "`difsim cobbles` made these numbers on 2026-01-02." in page
 
 
 def test_the_papers_page_keeps_what_has_no_new_result(tmp_path):

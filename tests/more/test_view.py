@@ -4,16 +4,10 @@ import csv
 import importlib.util
 import json
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
 
-from difsim.shape import Posed, Prism
-from experiments.agilkia.files import DATA, read_lander, read_observations
-from experiments.agilkia.grains_series import corners_of
-from experiments.agilkia.outline import outline
-from experiments.agilkia.scenario import experiment
 from experiments.export import choose, export_csv, export_vtk
 from experiments.geometry import line, parts, relief, spheres, surface
 from experiments.view import View
@@ -125,23 +119,3 @@ def test_pictures_and_an_animation_of_a_result(result, tmp_path, capsys):
     assert picture.shape == (150, 200, 3) and (picture != 255).any(axis=2).mean() > 0.02  # something is there
     with pytest.raises(ValueError, match="--follow rocket: there are vertices_1, vertices_2"):
         View(result=tmp_path / "result.nc", out=tmp_path / "out", follow="rocket").run()
-
-
-def test_the_boulders_corners_are_on_its_surface():
-    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    boulder = Posed(Prism(1.0, 0.5), (1.0, 2.0, 0.1), turned)
-    corners, faces = corners_of(boulder)
-    for point in (*corners, *corners[faces].mean(axis=1)):
-        assert float(boulder.distance(jnp.asarray(point))) == pytest.approx(0.0, abs=1e-12)
-    sides = corners[faces]
-    outward = np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0])
-    volume = np.einsum("ij,ij->", sides[:, 0] - corners.mean(axis=0), outward) / 6
-    assert volume == pytest.approx(0.5 * 3**0.5 / 4)
-
-
-def test_a_landers_outline_reaches_its_feet():
-    known = experiment(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_paper.toml"))
-    vertices, faces = outline(known.lander)
-    assert faces.max() == len(vertices) - 1 and len(faces) == 12 + 3
-    np.testing.assert_allclose(vertices[10::3], known.lander.feet)
-    np.testing.assert_allclose(np.ptp(vertices[:8], axis=0), known.lander.hull.size)
