@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from difsim.plot.style import BLACK, BLUE, GREY, ORANGE
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from experiments.contact.case import Case
 from experiments.contact.model import Model, build_model, build_sensor
 from experiments.contact.world import Cubics
@@ -97,6 +97,27 @@ def draw(result: xr.Dataset, title: str) -> Figure:
     depth.set(ylabel="depth, cm", title="Motion by draws of the posterior")
     force.set(xlabel="time from touch, ms", ylabel="force over mass, m/s²")
     depth.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def draw_packings(result: xr.Dataset, measured: dict[str, dict[str, float]]) -> Figure:
+    """Depth and speed of a plate in grains of each packing and friction, and what was measured, with 2 sigma."""
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    colours = dict(zip(dict.fromkeys(result["packing"].values.tolist()), (ORANGE, GREEN, BLUE), strict=False))
+    for ax, (name, unit) in zip(figure.subplots(1, 2), (("depth", "m"), ("speed", "m/s")), strict=True):
+        for i in range(result.sizes["run"]):
+            one = result.isel(run=i)
+            packing, friction = str(one["packing"].values), float(one["friction"])
+            label = f"{packing} ({float(one['solid_fraction']):.2f}), friction {friction:g}"
+            style = "-" if friction == result["friction"].values.max() else "--"
+            ax.plot(one["time"], one[name], style, color=colours[packing], label=label)
+        if name in measured:
+            at = measured[name]
+            ax.errorbar(
+                at["time_s"], at["value"], 2 * at["sigma"], fmt="o", color=BLACK, capsize=3, label="measured"
+            )
+        ax.set(xlabel="time from touch, s", ylabel=f"{name}, {unit}", ylim=(0, None))
+    figure.axes[1].legend(frameon=False, fontsize=7)
     return figure
 
 

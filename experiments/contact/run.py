@@ -10,7 +10,7 @@ import tyro
 import xarray as xr
 
 from experiments import posteriors
-from experiments.contact import assumptions, coverage, joint, pictures
+from experiments.contact import assumptions, coverage, joint, packings, pictures
 from experiments.contact.case import Case, read_case
 from experiments.contact.model import pose
 from experiments.data_files import data_folder
@@ -29,10 +29,11 @@ SHOWN = 200  # draws of which motions are drawn
 class Contact(Study):
     """The ground from one contact: a drop, a probe, a footpad or a landing, as a file says it."""
 
-    stage: Literal["fit", "coverage", "assumptions", "joint"] = "fit"
+    stage: Literal["fit", "coverage", "assumptions", "joint", "packings"] = "fit"
     """"fit": posterior and best fit of what the file does not know; "coverage": how often posteriors of synthetic
     contacts, drawn from the file's laws, hold the truth; "assumptions": the posterior with each sigma halved and
-    doubled, and with each of the file's alternatives; "joint": the evidence that two contacts have one soil."""
+    doubled, and with each of the file's alternatives; "joint": the evidence that two contacts have one soil;
+    "packings": the case's plate in simulated dry grains, and what the law leaves of that."""
     case: Path = field(default_factory=lambda: CASES / "drop.toml")
     """The contact (TOML; units are in its keys)."""
     pair: tuple[Path, Path] = field(default_factory=lambda: (CASES / "philae_td1.toml", CASES / "philae_td2.toml"))
@@ -131,4 +132,7 @@ Contact.stages = {
         options.case, assumptions.QUICK if options.quick else assumptions.DRAWS, options.seed
     ),
     "joint": lambda options, out: joint.compare(options.pair, options.seed, out, options.quick),
+    "packings": lambda options, out: packings.compare(
+        options.case, assumptions.QUICK if options.quick else assumptions.DRAWS, options.seed, options.quick
+    ),
 }

@@ -10,6 +10,7 @@ import trimesh
 import experiments
 from experiments.agilkia.run import Agilkia
 from experiments.commands import find_studies
+from experiments.data_files import data_folder
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "lander.py"
 
@@ -32,6 +33,8 @@ def test_a_stage_runs_by_itself_and_leaves_a_report(name, stage, tmp_path, capsy
     if name == "gravity":
         given["mesh"] = tmp_path / "body.obj"
         trimesh.creation.icosphere(2, 2.0).export(given["mesh"])
+    if stage == "packings":
+        given["case"] = data_folder() / "cases" / "tag.toml"
     STUDIES[name](stage=stage, quick=True, out=tmp_path, **given).run()
     summaries = [json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.json")]
     assert summaries and all(found["quick"] and found["stage"] == stage for found in summaries)

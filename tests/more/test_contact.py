@@ -18,6 +18,8 @@ from experiments.contact.case import EXAMPLE, read_case
 from experiments.contact.coverage import observe, sample_about
 from experiments.contact.joint import BATCH, list_common, pose_both, split_pressure
 from experiments.contact.model import pose
+from experiments.contact.packings import Plate, fit_law
+from experiments.contact.packings import compare as compare_packings
 from experiments.contact.world import Plunge
 from experiments.data_files import data_folder
 from inversion import Observations, fit, sample
@@ -197,3 +199,19 @@ def test_gravity_of_tag_is_that_of_bennu_at_the_site():
     down = -normals[face] / np.linalg.norm(normals[face])
     gravity = read_case(data_folder() / "cases" / "tag.toml").parameters["gravity"]
     assert field.acceleration(middles[face]) @ down == pytest.approx(float(gravity.value), rel=0.02)
+
+
+def test_a_plate_in_grains_is_described_by_the_law_that_made_its_path():
+    plate, times = Plate(1300.0, 0.16, 0.1, 6.8e-5), np.linspace(0.0, 6.0, 41)
+    true = {"strength": 60.0, "hardening": 200.0, "drag": 2000.0}
+    motion = Plunge(Poncelet(**true), *plate, 0.0).fall()
+    law, fitted = fit_law(plate, times, np.array([float(motion.speed_at(jnp.asarray(t))) for t in times]))
+    assert float(fitted.depth_at(jnp.asarray(6.0))) == pytest.approx(
+        float(motion.depth_at(jnp.asarray(6.0))), rel=1e-4
+    )
+    assert law["drag"] == pytest.approx(true["drag"], rel=0.2)
+
+
+def test_packings_take_a_plate_that_is_read_at_a_time():
+    with pytest.raises(ValueError, match="packings takes a plate with a depth or a speed at a time"):
+        compare_packings(TD2, 10, 0, True)

@@ -1,0 +1,163 @@
+"""`difsim contact --stage packings`: the plate of a case in dry grains, and what the law leaves of its paths.
+
+Beds and grains are shares of the plate's radius. What the law leaves is added to the sigmas of the case.
+"""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from difsim import Courant, Status, allocate, run
+from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
+from difsim.beds.specification import Bed
+from difsim.body import RigidBody, RigidState
+from difsim.contact import Poncelet
+from difsim.dem import Clump, HertzMindlin
+from difsim.mesh import cylinder
+from difsim.shape.sub_spheres import fill_with_spheres
+from experiments.beds import settle
+from experiments.contact.assumptions import Row, weigh
+from experiments.contact.case import read_case
+from experiments.contact.model import pose
+from experiments.contact.pictures import draw_packings
+from experiments.contact.world import Plunge
+from experiments.harness import Found
+from experiments.variables import describe
+from inversion import Log, Observation, Observations, Problem, fit
+from inversion.cube import Cube
+from inversion.progress import show_progress
+
+GRAIN, WIDTH, DEEP = (
+    0.3,
+    7.5,
+    5.0,
+)  # diameter of the grains, and of the bed, and its depth: over the plate's radius
+COARSE = 0.8  # diameter of the grains of a smoke test
+THICK, VACANCY, LEVEL = 0.4, 0.2, 1e3  # the plate's thickness; of its sub-spheres; its inertia: it is guided
+MODULUS, POISSON, RESTITUTION, DENSITY = 1e6, 0.25, 0.5, 1800.0  # Pa: grains overlap by 1 % at 1 kPa; kg/m³
+POUR, RESTS = 1.0, 1e-3  # m/s² while grains are poured, and come to rest: in less that takes ten times as long
+POURED = {"loose": 1.0, "dense": 0.02}  # friction while they are poured
+FRICTIONS = 0.3, 0.7  # and while the plate is pressed in
+PARTS, CLOSE = 40, 0.01  # speeds of a path that the law is fitted to, and how closely, over that of touch
+PRIORS = {"strength": Log(1e-3, 1e4, "Pa"), "hardening": Log(1e-3, 1e5, "Pa/m"), "drag": Log(0.1, 1e5, "kg/m3")}
+COURANT, SKIN, ROOM = 0.7, 0.1, 1.5
+
+
+class Plate(NamedTuple):
+    """The plate of a case: kg, m, m/s at touch, and the gravity m/s² there."""
+
+    mass: float
+    radius: float
+    speed: float
+    gravity: float
+
+
+def compare(path: Path, count: int, seed: int, is_quick: bool) -> Found:
+    """Paths of the plate in grains, the law's fits to them, and the posterior of the case with what these leave.
+
+    **Arguments:** `path` of the case, whose numbers are read at times; `count` of draws of its prior; `seed`;
+    `is_quick`: one bed of coarse grains. **Returns:** what the harness writes.
+    """
+    case = read_case(path)
+    cube = Cube(pose(case))
+    medians = cube.problem.to_dict(jnp.asarray(cube.physical(np.full((1, cube.active.size), 0.5))[0]))
+    plate = Plate(*(float(medians[name]) for name in Plate._fields))
+    read = {name: case.times[name] for name in case.data.names if 0 < case.times.get(name, 0.0) < np.inf}
+    if not read or medians["roundness"]:
+        raise ValueError(f"{path}: --stage packings takes a plate with a depth or a speed at a time (time_s)")
+    times = np.linspace(0.0, max(read.values()), 1 + PARTS)
+    rows, paths, left = [], [], []
+    beds = list(POURED)[:1] if is_quick else POURED
+    for name, friction in show_progress([(name, friction) for name in beds for friction in FRICTIONS], "plates"):
+        bed = settle(recipe(plate.radius, POURED[name], COARSE if is_quick else GRAIN))
+        depth, speed = press(bed, friction, plate, times)
+        law, fitted = fit_law(plate, times, speed)
+        seen = {k: float(np.interp(t, times, {"depth": depth, "speed": speed}[k])) for k, t in read.items()}
+        left.append([float(getattr(fitted, f"{k}_at")(jnp.asarray(t))) - seen[k] for k, t in read.items()])
+        rows.append(
+            {"packing": name, "solid_fraction": bed.figures.solid_fraction, "friction": friction, **seen, **law}
+        )
+        paths.append((depth, speed))
+    discrepancy = dict(zip(read, np.sqrt(np.mean(np.square(left), axis=0)).tolist(), strict=True))
+    sigmas = {k: float(np.hypot(case.data[k].sigma, discrepancy[k])) for k in read}
+    wider = Row("", {f"observations.{k}.sigma": sigma for k, sigma in sigmas.items()})
+    both = {"as the file has it": Row("", {}), "with what the law leaves": wider}
+    posteriors = {name: weigh(path, row, count, seed)["unknowns"] for name, row in both.items()}
+    paths = np.array(paths)
+    result = xr.Dataset(
+        {"depth": (("run", "time"), paths[:, 0]), "speed": (("run", "time"), paths[:, 1])},
+        coords={"time": times}
+        | {k: ("run", [row[k] for row in rows]) for k in ("packing", "solid_fraction", "friction")},
+    )
+    units = {"depth": "m", "speed": "m/s", "time": "s", "solid_fraction": "1", "friction": "1"}
+    measured = {
+        k: {"time_s": t, "value": float(case.data[k].value), "sigma": float(case.data[k].sigma)}
+        for k, t in read.items()
+    }
+    summary = {
+        "title": case.title,
+        "measured": measured,
+        "runs": rows,
+        "discrepancy": discrepancy,
+        "posteriors": {name: {k: v.tolist() for k, v in row.items()} for name, row in posteriors.items()},
+    }
+    return Found(summary, {"result": describe(result, units=units)}, {"packings": draw_packings(result, measured)})
+
+
+def recipe(radius: float, friction: float, grain: float = GRAIN) -> BedSpecification:
+    """The specification of a bed under a plate of `radius` m, of grains poured with a `friction`."""
+    law, size = HertzMindlin(MODULUS, POISSON, RESTITUTION, friction), grain * radius
+    sizes, container = GaussianSizes(size, 0.1 * size), CylindricalContainer(WIDTH * radius)
+    return BedSpecification(law, sizes, DENSITY, container, DEEP * radius, RESTS, POUR)
+
+
+@cache
+def build_plate(mass: float, radius: float) -> Clump:
+    """A disc as sub-spheres, which hardly turns."""
+    filling = fill_with_spheres(cylinder(radius, THICK * radius), VACANCY)
+    return Clump(RigidBody(mass, LEVEL * mass * radius**2 * np.eye(3)), filling.centre, filling.radius)
+
+
+def press(bed: Bed, friction: float, plate: Plate, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Depths m from the first touch, and speeds m/s downwards, of the plate in a bed whose grains have a `friction`.
+
+    **Arguments:** `bed`; `friction`; `plate`; `times`, s. **Returns:** both [times].
+    """
+    at, half = np.asarray(bed.state.position), 0.5 * THICK * plate.radius
+    top = float((at[2] + np.asarray(bed.grains.radius))[np.hypot(at[0], at[1]) < plate.radius].max())
+    begin = RigidState((0.0, 0.0, top + half), (0.0, 0.0, -plate.speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    grains = replace(
+        bed.grains,
+        law=replace(bed.grains.law, friction=friction),
+        gravity=jnp.array([0.0, 0.0, -plate.gravity]),
+        clumps=(build_plate(plate.mass, plate.radius),),
+        clump_laws=(None,),
+    )
+    state = grains.with_clumps(bed.state, (begin,))
+    solver = Courant(COURANT, neighbours=allocate(grains, state, SKIN, ROOM))
+    ended = run(grains, state, times, solver=solver, save=lambda state: state.clumps[0])
+    return top + half - np.asarray(ended.states.position[:, 2]), -np.asarray(ended.states.velocity[:, 2])
+
+
+def fit_law(plate: Plate, times: np.ndarray, speed: np.ndarray) -> tuple[dict[str, float], Any]:
+    """The constants of `Poncelet` whose speeds are nearest to those of a path, and its motion.
+
+    **Arguments:** `plate`; `times`, s; `speed` [times], m/s. **Returns:** the constants by name; `Motion`.
+    """
+
+    def fall(p):
+        return Plunge(Poncelet(**p), plate.mass, plate.radius, plate.speed, plate.gravity, 0.0).fall()
+
+    def predict(p):
+        motion = fall(p)
+        return {"speed": jax.vmap(motion.speed_at)(jnp.asarray(times[1:]))}, Status.OK
+
+    seen = Observations({"speed": Observation(speed[1:], CLOSE * plate.speed, "m/s")})
+    found = fit(Problem(PRIORS, predict, seen), key=jax.random.PRNGKey(0), starts=16, keep=2, throw=False)
+    return {name: float(value) for name, value in found.values.items()}, fall(found.values)
