@@ -93,11 +93,9 @@ class Report:
         body = MarkdownIt("commonmark", {"html": True}).render(prose)
         run = {key: value for key, value in about.items() if key not in ("command", "inputs")}
         written = {path.name: file_hash(path) for path in files}
-        for title, hashes in (
-            ("files that were read", about.get("inputs", {})),
-            ("files beside this one", written),
-        ):
-            run[title] = [{"file": name, "SHA-256": value} for name, value in hashes.items()]
+        hashes = {"files that were read": about.get("inputs", {}), "files that were written": written}
+        for heading, of in hashes.items():
+            run[heading] = [{"file": name, "SHA-256": value} for name, value in of.items()]
         others = [
             picture(name, caption) for name, (_, caption) in dict(self.pictures).items() if name not in shown
         ]

@@ -191,6 +191,7 @@ def test_a_report_is_one_file_that_says_all(finished_commands, folder):
     assert finished_commands["fall"][0] == 0, finished_commands["fall"]
     text = (folder / "results" / "toy" / "fall" / "report.html").read_text()
     for said in (
+        "<h1>difsim toy, fall</h1>",
         "<h2>How long?</h2>",
         "For 1.0 s.",
         "smoke test",
