@@ -53,8 +53,8 @@ class Pairs(eqx.Module):
         room = max(np.size(radius), size_room(ends[0].size, slack, FINE))
         # Parts of bodies may have many pairs.
         groups = (alone, body.size) if body.size else (alone,)
-        rows = (Rows.empty(room, groups, is_first) for is_first in (True, False))
-        roomy = tuple(row.with_room(who, slack) for row, who in zip(rows, ends, strict=True))
+        first, second = Rows.empty(room, groups, True), Rows.empty(room, groups, False)
+        roomy = first.with_room(ends[0], slack), second.with_room(ends[1], slack)
         unplaced = jnp.full((3, body.size), jnp.nan, own)
         return cls(
             roomy,
