@@ -205,7 +205,20 @@ def _cells(rows: Sequence[Any]) -> list[dict[str, Any]]:
                 | {f"{label(key)}: {label(k)}": v for k, v in row[key].items()}
                 for row in made
             ]
-    return made
+    return [_join_ends(row) for row in made]
+
+
+def _join_ends(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with one cell for both ends of an interval: `lo95` and `hi95` are "95 %"."""
+    joined = {}
+    for key, value in row.items():
+        other = str(key).replace("lo", "hi")
+        if re.fullmatch(r"lo\d+", str(key)) and other in row:
+            ends = value, row[other]
+            joined[f"{str(key)[2:]} %"] = None if None in ends else " to ".join(map(format_value, ends))
+        elif not re.fullmatch(r"hi\d+", str(key)):
+            joined[key] = value
+    return joined
 
 
 def label(key: Any) -> str:
@@ -240,7 +253,7 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return "; ".join(f"{label(k)} {format_value(v, unit_of(k))}" for k, v in value.items())
+        return "; ".join(f"{label(k)}: {format_value(v, unit_of(k))}" for k, v in value.items())
     if isinstance(value, Sequence):
         if len(value) > LONGEST and all(isinstance(v, int | float) for v in value):
             return f"{len(value)} numbers, {format_value(min(value), unit)} to {format_value(max(value), unit)}"

@@ -276,3 +276,10 @@ def test_a_status_comes_with_its_remedy():
     said = remedies({"runs": [{"status": "UNSETTLED"}, {"status": "OK"}], "statuses": {"LEFT": 2, "STEP": 1}})
     assert [each.split(":")[0] for each in said] == ["UNSETTLED", "LEFT"]
     assert all(each.count(": ") == 2 for each in said)  # name, event, remedy
+
+
+def test_both_ends_of_an_interval_are_in_one_cell():
+    row = {"median": 2.0, "lo95": 1.0, "hi95": 3.5, "verdict": "fixed"}
+    (frame,) = tables_of({"unknowns": {"speed": row, "mass": row | {"lo95": None, "hi95": None}}}).values()
+    assert list(frame.columns) == ["", "median", "95 %", "verdict"]
+    assert list(frame["95 %"]) == ["1 to 3.5", "–"]
