@@ -62,7 +62,10 @@ class Neighbours(eqx.Module):
 
     @classmethod
     def empty(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
-        """Such a list, which is stale: a run fills it, and nothing is compiled. **Arguments:** as `allocate`."""
+        """A list without neighbours, which is stale: a run fills it, and nothing is compiled.
+
+        **Arguments:** as of `allocate`. **Returns:** the list. **Raises:** ValueError as there.
+        """
         x = np.asarray(position, float)
         if x.ndim != 2 or x.shape[0] not in (2, 3) or x.shape[1] == 0 or not np.isfinite(x).all():
             raise ValueError(f"Neighbours: positions of shape {x.shape} must be finite, [2, n] or [3, n]")

@@ -201,7 +201,7 @@ def test_gravity_of_tag_is_that_of_bennu_at_the_site():
     assert field.acceleration(middles[face]) @ down == pytest.approx(float(gravity.value), rel=0.02)
 
 
-def test_a_plate_in_grains_is_described_by_the_law_that_made_its_path():
+def test_the_law_that_made_a_path_is_found_from_it():
     plate, times = Plate(1300.0, 0.16, 0.1, 6.8e-5), np.linspace(0.0, 6.0, 41)
     true = {"strength": 60.0, "hardening": 200.0, "drag": 2000.0}
     motion = Plunge(Poncelet(**true), *plate, 0.0).fall()
