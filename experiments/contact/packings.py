@@ -4,10 +4,10 @@ Beds and grains are shares of the plate's radius. What the law leaves is added t
 """
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,12 +16,9 @@ import xarray as xr
 from difsim import Courant, Status, allocate, run
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.beds.specification import Bed
-from difsim.body import RigidBody, RigidState
 from difsim.contact import Poncelet
-from difsim.dem import Clump, HertzMindlin
-from difsim.mesh import cylinder
-from difsim.shape.sub_spheres import fill_with_spheres
-from experiments.beds import settle
+from difsim.dem import HertzMindlin
+from experiments.beds import build_disc, place_disc, settle
 from experiments.contact.assumptions import Row, weigh
 from experiments.contact.case import read_case
 from experiments.contact.model import pose
@@ -33,13 +30,9 @@ from inversion import Log, Observation, Observations, Problem, fit
 from inversion.cube import Cube
 from inversion.progress import show_progress
 
-GRAIN, WIDTH, DEEP = (
-    0.3,
-    7.5,
-    5.0,
-)  # diameter of the grains, and of the bed, and its depth: over the plate's radius
+GRAIN, WIDTH, DEEP = 0.3, 7.5, 5.0  # diameter of grains, width and depth of the bed: over the plate's radius
 COARSE = 0.8  # diameter of the grains of a smoke test
-THICK, VACANCY, LEVEL = 0.4, 0.2, 1e3  # the plate's thickness; of its sub-spheres; its inertia: it is guided
+THICK = 0.4  # of the plate, over its radius
 MODULUS, POISSON, RESTITUTION, DENSITY = 1e6, 0.25, 0.5, 1800.0  # Pa: grains overlap by 1 % at 1 kPa; kg/m³
 POUR, RESTS = 1.0, 1e-3  # m/s² while grains are poured, and come to rest: in less that takes ten times as long
 POURED = {"loose": 1.0, "dense": 0.02}  # friction while they are poured
@@ -86,9 +79,9 @@ def compare(path: Path, count: int, seed: int, is_quick: bool) -> Found:
         paths.append((depth, speed))
     discrepancy = dict(zip(read, np.sqrt(np.mean(np.square(left), axis=0)).tolist(), strict=True))
     sigmas = {k: float(np.hypot(case.data[k].sigma, discrepancy[k])) for k in read}
-    wider = Row("", {f"observations.{k}.sigma": sigma for k, sigma in sigmas.items()})
-    both = {"as the file has it": Row("", {}), "with what the law leaves": wider}
-    posteriors = {name: weigh(path, row, count, seed)["unknowns"] for name, row in both.items()}
+    wider = {f"observations.{k}.sigma": sigma for k, sigma in sigmas.items()}
+    both = Row("as the file has it", {}), Row("with what the law leaves", wider, False)
+    posteriors = {row.name: weigh(path, row, count, seed)["unknowns"] for row in both}
     paths = np.array(paths)
     result = xr.Dataset(
         {"depth": (("run", "time"), paths[:, 0]), "speed": (("run", "time"), paths[:, 1])},
@@ -117,32 +110,19 @@ def recipe(radius: float, friction: float, grain: float = GRAIN) -> BedSpecifica
     return BedSpecification(law, sizes, DENSITY, container, DEEP * radius, RESTS, POUR)
 
 
-@cache
-def build_plate(mass: float, radius: float) -> Clump:
-    """A disc as sub-spheres, which hardly turns."""
-    filling = fill_with_spheres(cylinder(radius, THICK * radius), VACANCY)
-    return Clump(RigidBody(mass, LEVEL * mass * radius**2 * np.eye(3)), filling.centre, filling.radius)
-
-
 def press(bed: Bed, friction: float, plate: Plate, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Depths m from the first touch, and speeds m/s downwards, of the plate in a bed whose grains have a `friction`.
 
     **Arguments:** `bed`; `friction`; `plate`; `times`, s. **Returns:** both [times].
     """
-    at, half = np.asarray(bed.state.position), 0.5 * THICK * plate.radius
-    top = float((at[2] + np.asarray(bed.grains.radius))[np.hypot(at[0], at[1]) < plate.radius].max())
-    begin = RigidState((0.0, 0.0, top + half), (0.0, 0.0, -plate.speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    grains = replace(
-        bed.grains,
-        law=replace(bed.grains.law, friction=friction),
-        gravity=jnp.array([0.0, 0.0, -plate.gravity]),
-        clumps=(build_plate(plate.mass, plate.radius),),
-        clump_laws=(None,),
-    )
-    state = grains.with_clumps(bed.state, (begin,))
+    ground = eqx.tree_at(lambda b: b.grains.law, bed, replace(bed.grains.law, friction=friction))
+    thickness = THICK * plate.radius
+    disc = build_disc(plate.mass, plate.radius, thickness)
+    grains, state = place_disc(ground, disc, plate.radius, thickness, plate.speed, plate.gravity)
     solver = Courant(COURANT, neighbours=allocate(grains, state, SKIN, ROOM))
-    ended = run(grains, state, times, solver=solver, save=lambda state: state.clumps[0])
-    return top + half - np.asarray(ended.states.position[:, 2]), -np.asarray(ended.states.velocity[:, 2])
+    path = run(grains, state, times, solver=solver, save=lambda state: state.clumps[0]).states
+    height = np.asarray(path.position[:, 2])
+    return height[0] - height, -np.asarray(path.velocity[:, 2])
 
 
 def fit_law(plate: Plate, times: np.ndarray, speed: np.ndarray) -> tuple[dict[str, float], Any]:

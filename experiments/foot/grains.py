@@ -2,8 +2,6 @@
 friction and cohesion."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import cache
 from itertools import cycle
 from typing import Any
 
@@ -17,15 +15,13 @@ from difsim import Courant, allocate
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.beds.sizes import coarse_grained
 from difsim.beds.specification import Bed
-from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion, Regolith
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
-from difsim.mesh import cylinder
 from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
-from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.stepping.marching import NeighbourList, initialise
 from difsim.stepping.running import resume
+from experiments.beds import build_disc, place_disc
 from experiments.beds import settle as settle_bed
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
 from experiments.foot.throws import FRAME, law_fall, table
@@ -37,8 +33,6 @@ RANGE = 0.01  # of the attraction over the diameter
 PACKS = 0.6  # solid fraction that is expected, for densities; the bed's own is measured
 RELIEVED = 0.1  # m/s²: under what gravity the bed rests last; its weight is then some 10 Pa
 THICKNESS = 0.04  # m, of the sole
-VACANCY = 0.2
-LEVEL = 1e3  # moment of inertia over that of a sphere of the sole's size: it is guided
 COURANT, SKIN = 0.9, 0.1
 DEPTHS = 0, 1, 2, 4  # cm, where speeds are told
 COLOURS = ORANGE, BLUE, GREEN, PINK, SKY, RED
@@ -70,12 +64,9 @@ def settle(diameter: float, width: float, cohesion: float, seed: int = 0, ground
     return settle_bed(recipe(diameter, width, cohesion, seed, ground))
 
 
-@cache
 def footpad(load: float) -> Clump:
     """A disc of `load` kg/m² as pebbles; heavy to turn, since the sole in SPH is guided too."""
-    filling = fill_with_spheres(cylinder(RADIUS, THICKNESS), VACANCY)
-    mass = load * np.pi * RADIUS**2
-    return Clump(RigidBody(mass, LEVEL * mass * RADIUS**2 * np.eye(3)), filling.centre, filling.radius)
+    return build_disc(load * np.pi * RADIUS**2, RADIUS, THICKNESS)
 
 
 def throw(
@@ -115,15 +106,7 @@ def place_above(
     bed: Bed, speed: float, load: float, place: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[Grains, GrainsState]:
     """The bed and the sole, and the state in which a `throw` begins."""
-    disc, at = footpad(load), np.asarray(bed.state.position)
-    radius = np.asarray(bed.grains.radius)
-    below = np.hypot(at[0] - place[0], at[1] - place[1]) < RADIUS
-    lower = float((at[2] + radius)[below].max())
-    begin = RigidState(
-        (*place, lower + 0.5 * THICKNESS), (0.0, 0.0, -speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    )
-    model = replace(bed.grains, gravity=jnp.array([0.0, 0.0, -GRAVITY]), clumps=(disc,), clump_laws=(None,))
-    return model, model.with_clumps(bed.state, (begin,))
+    return place_disc(bed, footpad(load), RADIUS, THICKNESS, speed, GRAVITY, place)
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:
