@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from scipy.spatial import KDTree
 
 from difsim.beds.containers import AbstractContainer
+from difsim.particles.pairs import find_pairs
 
 MARGIN = 2.0  # mean diameters from sides, floor and surface that are left out
 POINTS = 200_000  # samples of the core: the solid fraction has an error of about 0.001
@@ -56,16 +57,10 @@ class PackingStatistics(NamedTuple):
         grains = KDTree(position.T, leafsize=16)
         solid = _solid_fraction(points[:, core(points)], grains, radius)
         inside = core(position)
-        contacts = np.bincount(overlapping_pairs(grains, radius).ravel(), minlength=radius.size)
+        touching = np.concatenate(find_pairs(position, radius, np.zeros(0, int), 0.0))
+        contacts = np.bincount(touching, minlength=radius.size)
         coordination = float(contacts[inside].mean()) if inside.any() else 0.0
         return cls(height, solid, 1 - solid, density * solid, coordination, int(inside.sum()))
-
-
-def overlapping_pairs(grains: KDTree, radius: Float[np.ndarray, " n"]) -> np.ndarray:
-    """Pairs [p, 2] of spheres that overlap."""
-    first, second = grains.query_pairs(2 * radius.max(), output_type="ndarray").T
-    apart = np.linalg.norm(grains.data[first] - grains.data[second], axis=1) - radius[first] - radius[second]
-    return np.stack([first, second], axis=1)[apart < 0]
 
 
 def _solid_fraction(points: np.ndarray, grains: KDTree, radius: np.ndarray) -> float:
