@@ -210,13 +210,13 @@ def _cells(rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _join_ends(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row with one cell for both ends of an interval: `lo95` and `hi95` are "95 %"."""
-    joined = {}
+    joined, unit = {}, unit_of(row.get("unit", ""))
     for key, value in row.items():
-        other = str(key).replace("lo", "hi")
-        if re.fullmatch(r"lo\d+", str(key)) and other in row:
-            ends = value, row[other]
-            joined[f"{str(key)[2:]} %"] = None if None in ends else " to ".join(map(format_value, ends))
-        elif not re.fullmatch(r"hi\d+", str(key)):
+        end, percent = str(key)[:2], str(key)[2:]
+        if end == "lo" and f"hi{percent}" in row:
+            ends = value, row[f"hi{percent}"]
+            joined[f"{percent} %"] = None if None in ends else " to ".join(format_value(x, unit) for x in ends)
+        elif not (end == "hi" and f"lo{percent}" in row):
             joined[key] = value
     return joined
 
