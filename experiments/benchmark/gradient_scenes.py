@@ -57,7 +57,7 @@ def rub(n, depth, height, down, end):
     return model, model.start(state), until_time(end, 2)
 
 
-def rubbed(name, friction, along, *numbers):
+def make_rubbing(name, friction, along, *numbers):
     """Return a scene of the ball, of which place and speed along the ground and the speed of the rim are seen."""
     return Scene(
         name,
@@ -92,9 +92,9 @@ PAIR = Scene(
     lambda state: state.x[1:],
 )
 # It slides at 1 m/s and rolls after 2 v/(7 μ g) = 0.1 s.
-ROLLING = rubbed("ball, slides and rolls", 0.3, 1.0, 1e-3, 0.099, 0.0, 0.3)
+ROLLING = make_rubbing("ball, slides and rolls", 0.3, 1.0, 1e-3, 0.099, 0.0, 0.3)
 # It slides through its impact on stiff ground.
-OBLIQUE = rubbed("ball, oblique impact", 0.1, 4.0, 1e-5, 0.2, 2.0, 0.12)
+OBLIQUE = make_rubbing("ball, oblique impact", 0.1, 4.0, 1e-5, 0.2, 2.0, 0.12)
 # Flights after so many contacts of the cube thrown over Phobos, and in microgravity at a tenth of the speed, s.
 TIMES = {1: 7.0, 4: 25.0, 6: 40.0, 10: 50.0}
 SLOW_TIMES = {1: 50.0, 4: 150.0, 8: 250.0}

@@ -73,7 +73,7 @@ def compressive(n):
     return viscous(n, contact.CompressionDamping, contact.Hooke(n["stiffness"])), coulomb(n)
 
 
-def clipped(n):
+def tsuji(n):
     """Return Tsuji's law, clipped, with sticking at the effective point and rolling resistance."""
     law = contact.StickSlip(n["friction"], 1.2 * n["friction"], n["slip_speed"])
     rolling = (contact.RollingTorque(n["rolling"], n["turning"]),)
@@ -165,7 +165,7 @@ ON_MESH = HOP | magnitude(size=(0.05, 0.3)) | direction("place") | normal(omega=
 SCENES = (
     on_plane("ball, linear, tensile damper", ball, tensile),
     on_plane("cube, linear, compressive damper", cube, compressive, reverse=Unrolled()),
-    on_plane("cube, Tsuji clipped, stick and slip", cube, clipped, drives=("friction",)),
+    on_plane("cube, Tsuji clipped, stick and slip", cube, tsuji, drives=("friction",)),
     on_plane("cube, Hunt and Crossley, springs", cube, hunt_crossley),
     on_plane("cube, Hertz and Mindlin, cohesion", cube, hertz, drives=("rolling",), reverse=Unrolled()),
     scene("cube on a mesh", hop_on_mesh, ON_MESH),

@@ -57,7 +57,7 @@ def scene(name, draws, build, exact):
     return Scene(f"impact, {name}", draws, build, engine, exact=exact)
 
 
-def damped(name, label, draws, law, cases):
+def make_damped(name, label, draws, law, cases):
     """Return a scene of a law with a damper: its restitution is that of the law's closed form."""
 
     def build(n):
@@ -81,7 +81,7 @@ def spring(name, damping, most, ratios):
         return NormalForce(elastic, damping.from_ratio(n["ratio"], elastic, mass=n["mass"]), NoSmoothing())
 
     cases = [{"ratio": ratio} for ratio in ratios]
-    return damped(name, f"spring, {name}: e of an impact", uniform(ratio=(0.05, most)), law, cases)
+    return make_damped(name, f"spring, {name}: e of an impact", uniform(ratio=(0.05, most)), law, cases)
 
 
 def power_law(exponent):
@@ -93,7 +93,7 @@ def power_law(exponent):
         return NormalForce(elastic, contact.ClippedDamping(free.coefficient), NoSmoothing())
 
     name, label = f"power law {exponent:g}, clipped", f"power {exponent:g}, clipped damper: e"
-    return damped(name, label, uniform(asked=(0.3, 0.9)), law, [{"asked": e} for e in (0.3, 0.6, 0.9)])
+    return make_damped(name, label, uniform(asked=(0.3, 0.9)), law, [{"asked": e} for e in (0.3, 0.6, 0.9)])
 
 
 def elastic(n):
