@@ -22,7 +22,6 @@ from experiments.agilkia import (
     grains,
     grains_draws,
     joint,
-    joint_coverage,
     joint_report,
     keys,
     orbits,
@@ -39,7 +38,6 @@ from experiments.foot.calibration import TABLE, read
 from experiments.harness import SEED, Found, Study
 from experiments.records import file_hash
 from inversion import Checkpoint, Problem
-from inversion.prior_runs import PriorRuns
 
 PHILAE = DATA / "philae.toml"
 THOROUGH = 0.01  # error of the log evidence at which a thorough posterior ends
@@ -209,15 +207,7 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     lander, data = read_lander(options.lander), read_observations(options.readings)
     inverse, made_of = _set_up(options, lander, data, _world(options, lander["site"]))
     folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
-    if joint.has_contact(inverse):
-        return joint_coverage.cover(
-            inverse, count, options.repetitions, options.seed, folder, made_of, options.executor
-        )
-    prior = PriorRuns.simulate(
-        inverse, jax.random.PRNGKey(coverage.START), count, Checkpoint(folder, made_of), True, options.executor
-    )
-    kept = Checkpoint(folder, (*made_of, coverage.SETTINGS, count))
-    return coverage.cover(inverse, prior, options.repetitions, options.seed, kept, options.executor)
+    return coverage.cover(inverse, count, options.repetitions, options.seed, folder, made_of, options.executor)
 
 
 def _joint(options: Agilkia, out: Path) -> Found:
