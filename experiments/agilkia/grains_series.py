@@ -1,5 +1,7 @@
 """The record of a touchdown on grains, and the series that are computed from it."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -131,6 +133,21 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
     result["boulder"].attrs |= surface("boulder_faces")
     names = {"position": "centre of mass", "momentum": "angular momentum", "foot": "feet at the start"}
     return describe(result, SITE, names=names, frames=dict.fromkeys(("momentum", "spin"), BODY))
+
+
+def observe(known: Experiment, result: xr.Dataset) -> dict[str, Any]:
+    """The observables of a touchdown on grains, by the names of the catalogue."""
+    velocity, energy = result["velocity"].values[-1], result["kinetic_energy"].values
+    depths = np.maximum(np.sort(result["sole_depth"].values.max(axis=0)), 0.0)
+    return {
+        "rebound_speed": np.linalg.norm(velocity),
+        "rebound_velocity": known.frame.comet_velocity(jnp.asarray(velocity)),
+        "spin": result["spin"].values[-1, 2],
+        "initial_energy": energy[0],
+        "kinetic_energy": energy[-1],
+        "damper_stroke": result["stroke"].values.max(),
+        **{f"penetration_{k}": depths[i] for k, i in (("deepest", -1), ("middle", -2), ("least", 0))},
+    }
 
 
 def sequence(result: xr.Dataset) -> dict[str, list[float]]:
