@@ -6,12 +6,11 @@ from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
-from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
+from difsim.plot.style import BLACK, GREY, ORANGE, PALE, RED, SKY
 from experiments.agilkia.grains_series import PAPER
 from experiments.agilkia.keys import PHILAE
+from experiments.agilkia.pictures import AXES, FEET
 
-AXES = (BLUE, ORANGE, GREEN)
-FEET = (BLUE, GREEN, PINK, SKY)
 CUT = 1.0  # grain diameters, half the thickness of the slice that is drawn
 
 

@@ -9,10 +9,10 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from difsim.mesh import TriMesh
-from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, number
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, note, number
 from experiments.agilkia.bounce import PAPER_SITE
 from experiments.agilkia.keys import PHILAE
-from experiments.style import absent, heading
+from experiments.agilkia.pictures import heading
 
 PAPER_KM = np.asarray(PAPER_SITE) / 1e3
 
@@ -96,11 +96,12 @@ def draw_contacts(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
     figure.suptitle(heading(result, "Next contact"))
     is_philae = result.attrs["lander"] == PHILAE
     above, below = figure.subplots(2, 2)
-    if absent(above[0], result, "second_contact_position", "second_contact_time", "second_contact_distance"):
+    known = np.isfinite(result["second_contact_time"].values)
+    if not known.any():
+        note(above[0], "no draw comes down")
         for ax in (*above, *below):
             ax.set_axis_off()
         return figure
-    known = np.isfinite(result["second_contact_time"].values)
     places = result["second_contact_position"].values[known] / 1e3
     for ax, (name, (i, j, _)) in zip(above, VIEWS.items(), strict=True):
         _prepare(ax, name, mesh, is_close=False)
