@@ -128,33 +128,42 @@ class Joint:
         data = Observations(self.data("rebound", "contact"))
         return Problem({"rebound": BOX}, Flight(self.whole.predict, position), data)
 
-    def sample(self, folder: Path, made_of: Any, progress: bool, executor: Executor | None = None) -> Sampled:
-        """All posteriors. **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `progress`;
-        `executor`."""
-        kept = {part: Checkpoint(folder, (made_of, self.seed, self.effort, part)) for part in Sampled._fields}
-        draw = partial(self._sample, progress=progress, executor=executor)
+    def sample(self, folder: Path, made_of: Any, executor: Executor | None = None) -> Sampled:
+        """All posteriors.
+
+        **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `executor`.
+        """
+        effort = self.effort
+
+        def draw(part, problem, particles):
+            return sample(
+                problem,
+                key=self.key,
+                method=Importance(Tempered(particles)),
+                effective_size=effort.effective,
+                limit=effort.limit,
+                checkpoint=Checkpoint(folder, (made_of, self.seed, effort, part)),
+                progress=True,
+                executor=executor,
+            )
+
         grounds, ends = [], []
         for part, data in (("exact", ("touchdown", "rebound")), ("free", ("touchdown",))):
-            posterior = draw(self.problem_of_ground(*data), self.effort.ground_particles, kept[part])
-            ground, positions = self._land(posterior, progress)
+            ground, positions = self._land(draw(part, self.problem_of_ground(*data), effort.ground_particles))
             grounds.append(ground)
             ends.append(positions.mean(axis=0))
         # Where a flight begins differs by metres among draws, which the contact does not notice.
         flight = self.problem_of_flight(jnp.asarray(ends[1]))
-        return Sampled(*grounds, draw(flight, self.effort.flight_particles, kept["flight"]))
+        return Sampled(*grounds, draw("flight", flight, effort.flight_particles))
 
     @property
     def key(self) -> Array:
         return jax.random.PRNGKey(self.seed)
 
-    def _sample(self, problem: Problem, particles: int, kept: Checkpoint, **settings: Any) -> Posterior:
-        sizes = {"effective_size": self.effort.effective, "limit": self.effort.limit, "checkpoint": kept}
-        return sample(problem, key=self.key, method=Importance(Tempered(particles)), **sizes, **settings)
-
-    def _land(self, posterior: Posterior, progress: bool) -> tuple[Ground, Float[np.ndarray, "n 3"]]:
+    def _land(self, posterior: Posterior) -> tuple[Ground, Float[np.ndarray, "n 3"]]:
         """Equally weighted draws with a touchdown of each, and where these end, m."""
         land, count = partial(touch_down, posterior.problem.predict), self.effort.draws
-        observed, _, rebounds, positions = posterior.predict(land, key=self.key, count=count, progress=progress)
+        observed, _, rebounds, positions = posterior.predict(land, key=self.key, count=count, progress=True)
         return Ground(posterior, posterior.resample(self.key, count), observed, rebounds), positions
 
 

@@ -181,11 +181,9 @@ def observable_rows(
     return rows
 
 
-def summarise(
-    answer: Answer, data: DataSet, simulated: dict, energy: dict, jacobian_cost: float
-) -> dict[str, Any]:
+def summarise(answer: Answer, data: DataSet, simulated: dict, energy: dict) -> dict[str, Any]:
     """The content of summary.json."""
-    identified, tree, fit, calls = answer.identifiability, answer.tree, answer.fit, answer.calls
+    identified, tree, fit, calls = answer.identifiability, answer.tree, answer.fit, answer.tree.calls
     spread, scenario = identified.eigenvalues, fit.values.get("scenario")
     ended = "misses the data" if fit.status.is_converged else fit.status.name.lower()
     ended = "derivative in doubt" if fit.doubt else ended
@@ -200,15 +198,12 @@ def summarise(
         "observables": observable_rows(data, simulated, answer.problem.predict.catalogue),
         "energy": energy,
         "fisher_rank": identified.rank,
-        "fisher_informed": identified.informed,
         # Over the directions that the data see at all; with fewer data than unknowns the whole is singular.
         "fisher_condition": float(np.sqrt(spread[0] / spread[identified.rank - 1])),
         "unknowns": len(identified.labels),
         "simulator_calls": calls.forward,
         "jacobian_calls": calls.jacobian,
         "failed_calls": calls.failed,
-        "jacobian_cost": jacobian_cost,
-        "forward_equivalents": calls.forward + jacobian_cost * calls.jacobian,
         "search_seconds": answer.seconds,
         "branch": {
             "nodes_visited": tree.nodes_visited,
