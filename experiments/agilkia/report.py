@@ -259,14 +259,16 @@ def dataset(
         "label": [_label(answer, leaf.assignment) for leaf in leaves],
     }
     result = result.assign(
-        {k: ("observable", np.asarray([v[k] for v in seen.values()], float)) for k in NUMBERS}
-        | {f"node_{k}": ("node", np.asarray(v)) for k, v in of_nodes.items()}
-        | {f"leaf_{k}": ("leaf", np.asarray(v)) for k, v in of_leaves.items() if v},
-        covariance=(("parameter", "parameter_2"), answer.fit.covariance),
-        misfit=((), summary["misfit"]),
-        fitted=("observable", np.asarray([v["fitted"] for v in seen.values()])),
-        observable_unit=("observable", np.asarray([v["unit"] for v in seen.values()])),
-        gravity=("axis", np.asarray(summary["gravity_m_s2"]), {"units": "m/s2"}),
+        {f"node_{k}": ("node", np.asarray(v)) for k, v in of_nodes.items()}
+        | {f"leaf_{k}": ("leaf", np.asarray(v)) for k, v in of_leaves.items() if v}
+        | {k: ("observable", np.asarray([v[k] for v in seen.values()], float)) for k in NUMBERS}
+        | {
+            "fitted": ("observable", np.asarray([v["fitted"] for v in seen.values()])),
+            "observable_unit": ("observable", np.asarray([v["unit"] for v in seen.values()])),
+            "covariance": (("parameter", "parameter_2"), answer.fit.covariance),
+            "misfit": ((), summary["misfit"]),
+            "gravity": ("axis", np.asarray(summary["gravity_m_s2"]), {"units": "m/s2"}),
+        }
     )
     if next_contacts is not None:
         result = result.assign(
