@@ -4,7 +4,7 @@ Truths are drawn from the prior and their data from the model. The rank of a tru
 how often intervals hold it, test priors, likelihood and sampler together.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -94,35 +94,34 @@ class Calibration:
             "bounds": np.asarray(sum(count_bounds(posed.data[name]) for name in posed.data.names)),
         }
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.problem.names
-
-    @property
-    def discrete(self) -> set[str]:
-        """The unknowns without intervals."""
-        return set(self.problem.discrete)
-
 
 def calibrate(
-    case: Any, repetitions: int, seed: int, bins: int, checkpoint: Checkpoint, executor: Executor | None = None
+    repeat: Callable[[int], dict[str, np.ndarray]],
+    names: Sequence[str],
+    discrete: Collection[str],
+    repetitions: int,
+    seed: int,
+    bins: int,
+    checkpoint: Checkpoint,
+    executor: Executor | None = None,
 ) -> Found:
     """Ranks and intervals of so many truths; an interrupted run goes on from its checkpoint.
 
-    **Arguments:** `case`, with `names`, `discrete` and `repeat` as of `Calibration`; `repetitions`; `seed`; `bins` of
-    the ranks; `checkpoint`; `executor`. **Returns:** what the harness writes.
+    **Arguments:** `repeat`, as of `Calibration`; the `names` of its unknowns, and those of the `discrete` ones, which
+    have no intervals; `repetitions`; `seed`; `bins` of the ranks; `checkpoint`; `executor`. **Returns:** what the
+    harness writes.
     """
-    repeat = Sent(case.repeat)
+    repeat = Sent(repeat)
     tasks = {f"{seed}-{i}": partial(repeat, seed + i) for i in range(repetitions)}
     pieces = list(compute_parts(tasks, checkpoint, executor, "synthetic data").values())
     table = {
         k: (("repetition", "parameter")[: 1 + np.ndim(v)], np.stack([p[k] for p in pieces]))
         for k, v in pieces[0].items()
     }
-    result = xr.Dataset(table, coords={"parameter": list(case.names)})
+    result = xr.Dataset(table, coords={"parameter": list(names)})
     result = describe(result, units=UNITS, names=NAMES)
-    summary = judge(result, case.discrete, bins)
-    figure = ranks.draw({k: result["rank"].sel(parameter=k).values for k in case.names}, bins)
+    summary = judge(result, discrete, bins)
+    figure = ranks.draw({k: result["rank"].sel(parameter=k).values for k in names}, bins)
     return Found(summary, {"coverage": result}, {"ranks": figure}, record="coverage")
 
 
@@ -131,7 +130,7 @@ def count_bounds(data: Observation) -> int:
     return int(np.sum(np.asarray(data.noise.beyond) != 0)) if isinstance(data.noise, Censored) else 0
 
 
-def judge(result: xr.Dataset, discrete: set[str], bins: int) -> dict[str, Any]:
+def judge(result: xr.Dataset, discrete: Collection[str], bins: int) -> dict[str, Any]:
     """The tests of uniform ranks, and the shares of 95 % intervals that hold the truth.
 
     **Arguments:** `result`; `discrete`, the unknowns without intervals; `bins` of the ranks. **Returns:** a summary.

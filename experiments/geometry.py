@@ -13,11 +13,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from difsim.saving.atomic import UNFINISHED
+from difsim.shape import AbstractSDF
+from difsim.typing import Mat3, Vec3
 from experiments.variables import AXES, BODY
 
 MARK = "geometry"
@@ -61,6 +66,42 @@ def surface(faces: str, moves: str = "", turns: str = "") -> dict[str, str]:
 def relief(x: str, y: str) -> dict[str, str]:
     """The mark of heights over a grid whose horizontal coordinates are the variables `x` and `y`."""
     return {MARK: "relief", "x": x, "y": y}
+
+
+@eqx.filter_jit
+def heights(ground: AbstractSDF, origin: Vec3, axes: Mat3, east: Array, north: Array, top: float) -> Array:
+    """Heights of the ground, m, at places of a grid [n, m], by marching down from `top` m.
+
+    **Arguments:** `ground`; `origin` m, and `axes` east, north and up as rows; `east`, `north` m. **Returns:** [n, m].
+    """
+
+    def one(e, n):
+        step = lambda _, h: h - ground.distance(origin + jnp.stack([e, n, h]) @ axes)  # noqa: E731
+        return jax.lax.fori_loop(0, 80, step, jnp.asarray(top))
+
+    return jax.lax.map(lambda row: jax.vmap(one)(*row), (east, north))
+
+
+def map_ground(
+    ground: AbstractSDF,
+    origin: Vec3,
+    axes: Mat3,
+    square: tuple[Float[np.ndarray, "2"], float, int],
+    top: float = 0.0,
+    name: str = "",
+) -> dict[str, tuple]:
+    """The ground about a place, as variables of a dataset: `east`, `north` and `height`, with `name` in front.
+
+    **Arguments:** as of `heights`; `square`, its middle and half a side, m, and the number of nodes along a side.
+    """
+    (x, y), half, nodes = square
+    side = np.linspace(-half, half, nodes)
+    east, north = np.meshgrid(x + side, y + side)
+    height = np.asarray(heights(ground, origin, axes, jnp.asarray(east), jnp.asarray(north), top))
+    marks = relief(f"{name}east", f"{name}north")
+    parts = {"east": (east, {}), "north": (north, {}), "height": (height, marks)}
+    grid = f"{name}i", f"{name}j"
+    return {f"{name}{k}": (grid, values, {"units": "m"} | mark) for k, (values, mark) in parts.items()}
 
 
 def read(path: Path) -> dict[str, xr.Dataset]:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from difsim.session import compile_sooner
 from difsim.wide import accelerators, has_many_rows, put
 
 from .executors import Sent
@@ -115,12 +116,11 @@ class Cube:
 
     def physical(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The physical values [rows, n] of all unknowns."""
-        return np.asarray(_physical(self.problem, self.relax, self._fill(u)))
+        return np.asarray(_physical(self.problem, self.relax, self._fill(_repeat(u))))[: len(u)]
 
     def log_likelihood(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The log-likelihood [rows] of the data, -infinity where the simulation failed or the leaf is not kept."""
-        x, found = np.asarray(_unfold(self.problem, self.relax, self._fill(u))), np.full(len(u), -np.inf)
-        here = self._is_kept(u)
+        x, found, here = self._unfold(u), np.full(len(u), -np.inf), self._is_kept(u)
         if here.any():
             found[here] = self._simulate(x[here])
         return found
@@ -135,7 +135,11 @@ class Cube:
 
         **Arguments:** `u`, points of the unit cube. **Returns:** their evaluations, arrays with a leading axis [rows].
         """
-        return self._evaluations(np.asarray(_unfold(self.problem, self.relax, self._fill(u))))
+        return self._evaluations(self._unfold(u))
+
+    def _unfold(self, u: np.ndarray) -> np.ndarray:
+        """The unbounded coordinates [rows, n] of points."""
+        return np.asarray(_unfold(self.problem, self.relax, self._fill(_repeat(u))))[: len(u)]
 
     def _evaluations(self, x: np.ndarray) -> Evaluation:
         """The simulations of rows: one by one in threads, or side by side where that is sooner or wanted."""
@@ -147,7 +151,7 @@ class Cube:
         size, on_gpu = self.batch_size, accelerators() and has_many_rows(len(x))
         if size is None and not on_gpu:
             return self.programs.simulate_rows(x)
-        size = size or min(2 ** (len(x) - 1).bit_length(), WIDE_CHUNK)  # few sizes, each of which is compiled
+        size = size or min(_next_size(len(x)), WIDE_CHUNK)
         # Repeat the last row to fill up the last batch: one shape, one compilation.
         rows = (x[np.minimum(np.arange(i, i + size), len(x) - 1)] for i in range(0, len(x), size))
         each = [_batch(self.relax, put(jnp.asarray(part), is_wide=self.batch_size is None)) for part in rows]
@@ -166,13 +170,24 @@ class Cube:
 
     def squared_scores(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The sums [rows] of squares of the data's scores, which are unit normal for the right model."""
-        x = np.asarray(_unfold(self.problem, self.relax, self._fill(u)))
+        x = self._unfold(u)
         return np.asarray(_square_scores(self.relax, x, self._evaluations(x).predictions))
 
     def _fill(self, u: np.ndarray) -> Array:
+        """The points with all coordinates of the problem."""
         rows = np.full((len(u), self.problem.size), 0.5)
         rows[:, self.active] = u
         return jnp.asarray(rows, self.problem.held.dtype)
+
+
+def _next_size(count: int) -> int:
+    """The next power of two, from 16 on: programs are compiled for few sizes."""
+    return max(16, 2 ** (count - 1).bit_length())
+
+
+def _repeat(u: np.ndarray) -> np.ndarray:
+    """Points, some of them again, of such a size."""
+    return np.resize(u, (_next_size(len(u)), u.shape[1]))
 
 
 def _simulate_rows(problem: Problem, x: np.ndarray) -> Evaluation:
@@ -184,12 +199,12 @@ def _join(each: Iterable[Evaluation]) -> Evaluation:
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *each)
 
 
-@eqx.filter_jit
+@compile_sooner
 def _physical(problem, relaxed, u):
     return jax.vmap(lambda row: relaxed.physical(problem.scale_probabilities(row)))(u)
 
 
-@eqx.filter_jit
+@compile_sooner
 def _unfold(problem, relaxed, u):
     # Without a margin: the simulation is that of the drawn point.
     return jax.vmap(lambda row: relaxed.unfold(problem.scale_probabilities(row), 0.0))(u)

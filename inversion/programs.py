@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -36,9 +35,9 @@ Point = Float[Array | np.ndarray, " n"]
 
 _simulate = RowProgram(evaluate)
 _try = compile_sooner(evaluate_and_linearise)
-_start = eqx.filter_jit(start_search)
-_propose = eqx.filter_jit(propose)
-_judge = eqx.filter_jit(accept_or_reject)
+_start = compile_sooner(start_search)
+_propose = compile_sooner(propose)
+_judge = compile_sooner(accept_or_reject)
 
 
 # A simulation of few unknowns and little work is linearised at every point: a second program, for values alone, would
@@ -78,7 +77,8 @@ class Programs:
     def _rehearse(self, x: Any, stops: Stops) -> None:
         """A step of a search without its simulation."""
         search = _start(self.problem.rows, x, stops)
-        failed = Evaluation(search.residual, search.misfit, search.misfit, jnp.asarray(int(Status.FAILED)), {})
+        status = jnp.asarray(int(Status.FAILED), jnp.int32)  # of the type that simulations have
+        failed = Evaluation(search.residual, search.misfit, search.misfit, status, {})
         _judge(search, _propose(search, self.problem.free_mask), failed, search.slopes, stops)
 
     def simulate(self, x: Point) -> Evaluation:

@@ -8,8 +8,8 @@ from difsim.body import RigidBody, Stone
 from difsim.dynamics import PairState
 from difsim.shape import Sphere
 from experiments.cobbles.arcs import coast, to_state, to_vector
-from experiments.cobbles.nominal import release
 from experiments.cobbles.paper import FRICTION, INERTIA, MASS, RESTITUTION
+from experiments.cobbles.scene import release
 from experiments.cobbles.through import Sensitivity
 
 RADIUS, TOUCH = 0.05, 0.8  # m, s

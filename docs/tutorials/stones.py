@@ -38,7 +38,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments.cobbles.estimation import estimate_tracks
+from experiments.cobbles.tracks import estimate_tracks
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 from experiments.data_files import CopyData
 

@@ -16,31 +16,29 @@ from inversion.tails import K_HAT
 
 MEDIANS = {"thickness": "m", "grain_diameter": "m"}  # unknowns whose medians are followed
 CHOICE = "friction"  # the choice whose probability is followed
+TEXTS = "assumption", "instead", "verdict_changes"  # of a row
 CERTAIN = 2.0  # standard errors of a difference that counts
 
 
-def assess(cases: Sequence[Case], sampler: Sampler, progress: bool) -> dict[str, Any]:
+def assess(cases: Sequence[Case], sampler: Sampler) -> dict[str, Any]:
     """The content of assumptions.json.
 
-    **Arguments:** `cases`, the files as they are first; `sampler`; `progress`: show a bar.
+    **Arguments:** `cases`, the files as they are first; `sampler`.
     **Returns:** `rows`, one for each case; `followed`, the most probable value of `CHOICE` for the files as they are,
     None where there is no such choice; `changed`, the changes of verdicts by the name of a case; `unanswered`, the
     cases with too few draws; `simulations`, of all rows.
     """
     rows, posteriors = [], []
-    for case in show_progress(cases, "assumptions", progress):
+    for case in show_progress(cases, "assumptions"):
         posteriors.append(sampler.sample(case))
         about = {"assumption": case.key or "files as they are", "instead": case.text}
         rows.append(about | _row(posteriors[-1], posteriors[0], sampler))
-    base, by_name = posteriors[0], dict(zip((case.name for case in cases), rows, strict=True))
+    base, changes = posteriors[0], {c.name: row["verdict_changes"] for c, row in zip(cases, rows, strict=True)}
+    known = base.problem.parameters.get(CHOICE)
     return {
-        "followed": base.problem.parameters[CHOICE].label_of(_best(base))
-        if CHOICE in base.probabilities
-        else None,
-        "changed": {
-            k: row["verdict_changes"] for k, row in by_name.items() if row["verdict_changes"] not in (None, "no")
-        },
-        "unanswered": [name for name, row in by_name.items() if row["verdict_changes"] is None],
+        "followed": known.label_of(_best(base)) if CHOICE in base.probabilities else None,
+        "changed": {name: change for name, change in changes.items() if change not in (None, "no")},
+        "unanswered": [name for name, change in changes.items() if change is None],
         "least_draws": sampler.sizes.least,
         "rows": rows,
     }
@@ -95,14 +93,16 @@ def _best(posterior: Posterior, name: str = CHOICE) -> float:
 def dataset(summary: Mapping[str, Any]) -> xr.Dataset:
     """The rows as arrays over `case`, NaN for what is not known."""
     rows = summary["rows"]
-    data, units = {}, {}
-    for key in rows[0]:
-        if key in ("assumption", "instead", "verdict_changes"):
-            data[key] = "case", [row[key] or "" for row in rows]
-            continue
-        data[key] = "case", np.array([np.nan if row[key] is None else row[key] for row in rows], float)
-        units[key] = {"m": "m", "N": "N"}.get(key.rsplit("_", 1)[-1], "1")
-    return describe(xr.Dataset(data, attrs={"followed": summary["followed"] or ""}), units=units)
+    data = {
+        key: [row[key] or "" for row in rows] if key in TEXTS else np.array([row[key] for row in rows], float)
+        for key in rows[0]
+    }
+    result = xr.Dataset({key: ("case", values) for key, values in data.items()})
+    result.attrs["followed"] = summary["followed"] or ""
+    units = {"m": "m", "N": "N"}
+    return describe(
+        result, units={key: units.get(key.rsplit("_", 1)[-1], "1") for key in data if key not in TEXTS}
+    )
 
 
 def draw(result: xr.Dataset) -> Figure:

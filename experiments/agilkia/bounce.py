@@ -15,9 +15,8 @@ from difsim.gravity import AbstractField
 from difsim.rotation import solve3
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
-from experiments.agilkia.descent import AGILKIA, AXES, COMET, FINE, SPIN, stack
+from experiments.agilkia.descent import AGILKIA, AXES, FINE, SPIN, stack
 from experiments.agilkia.worlds import World
-from experiments.variables import describe
 from inversion import Observation
 
 # Wu et al. (2019), sec. 4.2: what its rebound led to.
@@ -45,11 +44,7 @@ class Contact(eqx.Module):
 
 
 def next_contact(
-    velocity: Vec3,
-    gravity: AbstractField,
-    surface: AbstractSDF,
-    *,
-    position: Vec3 | None = None,
+    velocity: Vec3, gravity: AbstractField, surface: AbstractSDF, *, position: Vec3 | None = None
 ) -> Contact:
     """Fly with the rebound `velocity` m/s until the next contact.
 
@@ -60,14 +55,8 @@ def next_contact(
     the status INSIDE, one that escapes NO_CONTACT.
     """
     start = project_to_surface(surface, AGILKIA.touchdown.position) if position is None else position
-    flight = simulate(
-        Flight(gravity, SPIN, surface),
-        FlightState(start, velocity),
-        jnp.asarray([0.0, HORIZON]),
-        solver=FINE,
-        until=AtContact(),
-        throw=False,
-    )
+    model, times = Flight(gravity, SPIN, surface), jnp.asarray([0.0, HORIZON])
+    flight = simulate(model, FlightState(start, velocity), times, solver=FINE, until=AtContact(), throw=False)
     end = flight.last
     return Contact(
         time=flight.times[-1],
@@ -151,18 +140,9 @@ def bounce(worlds: Mapping[str, World], velocity: tuple[float, float, float] = P
     `status`. As everywhere, a flight that does not come down has the numbers of the horizon; the table leaves them
     out.
     """
-    flown = [_bounce(field, surface, jnp.asarray(velocity)) for field, surface in worlds.values()]
-    result = xr.Dataset(
-        stack(flown),
-        coords={
-            "world": list(worlds),
-            "axis": list(AXES),
-            "output": ["time", "distance", *AXES],
-            "share": np.linspace(0.0, 1.0, INSTANTS),
-        },
-        attrs={"rebound": np.asarray(velocity), "paper_site": np.asarray(PAPER_SITE)},
-    )
-    return describe(result, COMET, {"share": "1"}, {"share": "share of the flight's time"})
+    flown = {name: _bounce(*world, jnp.asarray(velocity)) for name, world in worlds.items()}
+    coords = {"output": ["time", "distance", *AXES], "share": np.linspace(0.0, 1.0, INSTANTS)}
+    return stack(flown, coords, {"rebound": np.asarray(velocity), "paper_site": np.asarray(PAPER_SITE)})
 
 
 def _bounce(gravity: AbstractField, surface: AbstractSDF, velocity: Vec3) -> dict[str, tuple]:
@@ -173,13 +153,9 @@ def _bounce(gravity: AbstractField, surface: AbstractSDF, velocity: Vec3) -> dic
     by_rebound, contact = jax.jacfwd(outputs, has_aux=True)(velocity)
     site, start = jnp.asarray(PAPER_SITE), project_to_surface(surface, AGILKIA.touchdown.position)
     needed = shoot(start, site, jnp.asarray(PAPER_TIME), velocity, gravity, surface)
-    path = simulate(
-        Flight(gravity, SPIN, surface),
-        FlightState(start, velocity),
-        jnp.linspace(0.0, 1.0, INSTANTS) * contact.time,
-        solver=FINE,
-        throw=False,
-    )
+    times = jnp.linspace(0.0, 1.0, INSTANTS) * contact.time
+    model = Flight(gravity, SPIN, surface)
+    path = simulate(model, FlightState(start, velocity), times, solver=FINE, throw=False)
     return {
         "time": ((), contact.time, "s"),
         "distance": ((), contact.distance, "m"),

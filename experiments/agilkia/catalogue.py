@@ -134,6 +134,15 @@ def _energy(run: Any, state: Any) -> Any:
     return run.model.lander.body.kinetic_energy(state.body)
 
 
+def _integral(name: str) -> Callable[[Any], Any]:
+    return lambda run: run.integrals[name]
+
+
+def _mean_force(ground: str, impulse: str) -> Callable[[Any], Any]:
+    """The mean force, N, over the time of contact with a ground."""
+    return lambda run: safe.divide(run.integrals[impulse], run.integrals[f"{ground}_time"])
+
+
 def phases(model: Touchdown, t: Any, state: Any) -> dict[str, Any]:
     """Rates of what instruments integrate: normal impulses N s, and times s of contact with each ground."""
     boulder, regolith = jnp.sum(model.boulder_forces(state).normal), jnp.sum(model.footpads(state).normal)
@@ -163,28 +172,12 @@ OBSERVABLES = (  # docs/theory-agilkia.md says how each is defined; at the last 
     Observable("penetration_deepest", keys.DEPTH, _depth(-1), LEGS),
     Observable("penetration_middle", keys.DEPTH, _depth(-2), LEGS),
     Observable("penetration_least", keys.DEPTH, _depth(0), LEGS),
-    Observable(
-        "boulder_time", keys.DURATION, lambda run: run.integrals["boulder_time"], BOULDER, integrands=phases
-    ),
-    Observable(
-        "regolith_time", keys.DURATION, lambda run: run.integrals["regolith_time"], LEGS, integrands=phases
-    ),
-    Observable("contact_time", keys.DURATION, lambda run: run.integrals["contact_time"], integrands=phases),
+    Observable("boulder_time", keys.DURATION, _integral("boulder_time"), BOULDER, integrands=phases),
+    Observable("regolith_time", keys.DURATION, _integral("regolith_time"), LEGS, integrands=phases),
+    Observable("contact_time", keys.DURATION, _integral("contact_time"), integrands=phases),
     Observable("peak_force", keys.FORCE, None, is_smooth=False),  # a maximum over the saved times
-    Observable(
-        "boulder_force",
-        keys.FORCE,
-        lambda run: safe.divide(run.integrals["boulder_impulse"], run.integrals["boulder_time"]),
-        BOULDER,
-        integrands=phases,
-    ),
-    Observable(
-        "regolith_force",
-        keys.FORCE,
-        lambda run: safe.divide(run.integrals["footpad_impulse"], run.integrals["regolith_time"]),
-        LEGS,
-        integrands=phases,
-    ),
+    Observable("boulder_force", keys.FORCE, _mean_force("boulder", "boulder_impulse"), BOULDER, integrands=phases),
+    Observable("regolith_force", keys.FORCE, _mean_force("regolith", "footpad_impulse"), LEGS, integrands=phases),
     Observable("second_contact_time", keys.FLIGHT, lambda run: run.known.horizon + run.next.time, FLIGHT),
     Observable(
         "second_contact_distance", keys.DISTANCE, lambda run: safe.norm(run.next.position - run.site), FLIGHT

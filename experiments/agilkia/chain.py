@@ -69,8 +69,7 @@ class ChainProgram:
         def compile_program():
             experiment, landing, ok = replace(problem.predict, world=world), {}, True
             if descends:
-                begin = FlightState(AGILKIA.separation.position, AGILKIA.separation.velocity)
-                state, time, ok = eqx.filter_jit(descend)(world, begin)
+                state, time, ok = eqx.filter_jit(descend)(world, AGILKIA.separation)
                 experiment = move_to_landing(problem.predict, world, state)
                 landing = {"time": time, "position": state.position, "velocity": state.velocity}
             program = compile_sooner(lambda p: experiment(p))
@@ -92,7 +91,7 @@ class ChainProgram:
         valid = ok and ended == Status.OK and np.isfinite(observed["second_contact_time"])
         return {"status": "ok" if valid else "failed"} | kept | landing
 
-    def draws(self, posterior: Posterior, key: Array, count: int, progress: bool = True) -> dict[str, np.ndarray]:
+    def draws(self, posterior: Posterior, key: Array, count: int) -> dict[str, np.ndarray]:
         """The next contact for draws of the posterior.
 
         **Returns:** the OUTPUTS by name [count, ...], NaN where the flight failed or never comes down.
@@ -100,13 +99,13 @@ class ChainProgram:
         _, ok, program = self.compiled.result()
         rows = posterior.resample(key, count)
         cases = [{k: v[i] for k, v in rows.items()} for i in range(count)]
-        with Bar("next contacts", count, progress) as bar:
 
-            def one(case):
-                observed, ended = program(_arrays(case))
-                valid = ok and ended == Status.OK
-                return {k: np.where(valid, observed[k], np.nan) for k in OUTPUTS}
+        def one(case):
+            observed, ended = program(_arrays(case))
+            valid = ok and ended == Status.OK
+            return {k: np.where(valid, observed[k], np.nan) for k in OUTPUTS}
 
+        with Bar("next contacts", count) as bar:
             found = map_in_threads(one, cases, bar)
         return {k: np.stack([each[k] for each in found]) for k in OUTPUTS}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -32,10 +33,6 @@ class Scenario:
     end: tuple[tuple[float, ...], tuple[float, ...]]
     duration: float
 
-    def __post_init__(self):
-        if not self.duration > 0:
-            raise ValueError(f"Scenario: duration = {self.duration} s must be positive")
-
     @property
     def separation(self) -> FlightState:
         return FlightState(*self.start)
@@ -55,7 +52,7 @@ AGILKIA = Scenario(
 )
 
 
-def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants: int = 141) -> xr.Dataset:
+def descend(worlds: Mapping[str, World], instants: int = 141) -> xr.Dataset:
     """Fly the scenario in each world: separation to ground, touchdown back to separation, and forward again.
 
     **Returns:** a Dataset over `world`. Forward: `landing_time` s, `landing_position` m, `landing_velocity`
@@ -68,79 +65,59 @@ def descend(worlds: Mapping[str, World], scenario: Scenario = AGILKIA, instants:
     A flight that never lands has the numbers of the horizon, 1.2 durations, and says so in `status`, the worst of
     all its flights; the table leaves such numbers out.
     """
-    flown = [_descend(Flight(field, SPIN, surface), scenario, instants) for field, surface in worlds.values()]
-    result = xr.Dataset(
-        stack(flown),
-        coords={
-            "world": list(worlds),
-            "axis": list(AXES),
-            "start": [*AXES, *(f"v{a}" for a in AXES)],
-            "share": np.linspace(0.0, 1.0, instants),
-        },
-        attrs={
-            "target": np.asarray(scenario.touchdown.position),
-            "origin": np.asarray(scenario.separation.position),
-            "duration_s": scenario.duration,
-        },
-    )
+    flown = {name: _descend(Flight(field, SPIN, surface), instants) for name, (field, surface) in worlds.items()}
+    coords = {"start": [*AXES, *(f"v{a}" for a in AXES)], "share": np.linspace(0.0, 1.0, instants)}
+    about = {"target": np.asarray(AGILKIA.end[0]), "origin": np.asarray(AGILKIA.start[0])}
+    return stack(flown, coords, about | {"duration_s": AGILKIA.duration})
+
+
+def stack(
+    rows: Mapping[str, Mapping[str, tuple]], coords: Mapping[str, Any], attrs: Mapping[str, Any]
+) -> xr.Dataset:
+    """One row {name: (dims, value, unit)} of each world, as a Dataset over `world`, with these `coords` and `attrs`."""
+    first = next(iter(rows.values()))
+    columns = {
+        name: (
+            ("world", *dims),
+            np.stack([np.asarray(row[name][1]) for row in rows.values()]),
+            {"units": unit} | (line() if dims == ("share", "axis") else {}),
+        )
+        for name, (dims, _, unit) in first.items()
+    }
+    result = xr.Dataset(columns, {"world": list(rows), "axis": list(AXES)} | dict(coords), attrs)
     return describe(result, COMET, {"share": "1"}, {"share": "share of the flight's time"})
 
 
-def stack(rows: list[dict[str, tuple]]) -> dict[str, tuple]:
-    """One row {name: (dims, value, unit)} a world, as variables of a Dataset over `world`."""
-    return {
-        name: (
-            ("world", *dims),
-            np.stack([np.asarray(row[name][1]) for row in rows]),
-            {"units": unit} | (line() if dims == ("share", "axis") else {}),
-        )
-        for name, (dims, _, unit) in rows[0].items()
-    }
-
-
-def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tuple]:
-    ends = jnp.asarray([0.0, scenario.duration])
-    found = transition(
-        model,
-        scenario.separation,
-        1.2 * ends,
-        solver=FINE,
-        until=AtContact(),
-        throw=False,
-    )
+def _descend(model: Flight, instants: int) -> dict[str, tuple]:
+    begin, site, duration = AGILKIA.separation, AGILKIA.touchdown, AGILKIA.duration
+    fly, share = partial(simulate, solver=FINE, throw=False), jnp.linspace(0.0, 1.0, instants)
+    times = 1.2 * jnp.asarray([0.0, duration])
+    found = transition(model, begin, times, solver=FINE, until=AtContact(), throw=False)
     landing, time = found.solution.last, found.solution.times[-1]
-    share = jnp.linspace(0.0, 1.0, instants)
-    down = simulate(model, scenario.separation, share * time, solver=FINE, throw=False)
+    down = fly(model, begin, share * time)
     # Backward in time: τ = -t runs from -duration to 0.
-    back = simulate(
-        TimeReversed(model),
-        scenario.touchdown,
-        (share - 1) * scenario.duration,
-        solver=FINE,
-        throw=False,
-    )
-    separation = back.last
-    again = simulate(model, separation, share * scenario.duration, solver=FINE, throw=False)
+    back = fly(TimeReversed(model), site, (share - 1) * duration)
+    separation, flights = back.last, [found.solution, down, back]
+    flights.append(again := fly(model, separation, share * duration))
     speed = jnp.linalg.norm(landing.velocity)
     sinking = -model.surface.normal(landing.position) @ landing.velocity / speed
-    off = scenario.touchdown.position
     return {
         "landing_time": ((), time, "s"),
         "landing_position": (("axis",), landing.position, "m"),
         "landing_velocity": (("axis",), landing.velocity, "m/s"),
         "landing_speed": ((), speed, "m/s"),
         "landing_angle": ((), jnp.degrees(jnp.arccos(sinking)), "degree"),
-        "landing_off": ((), jnp.linalg.norm(landing.position - off), "m"),
+        "landing_off": ((), jnp.linalg.norm(landing.position - site.position), "m"),
         "landing_by_start": (("axis", "start"), found.state[:3], "m/m, m/(m/s)"),
         "landing_time_by_start": (("start",), found.time, "s/m, s/(m/s)"),
         "separation_position": (("axis",), separation.position, "m"),
         "separation_velocity": (("axis",), separation.velocity, "m/s"),
-        "separation_off": ((), jnp.linalg.norm(separation.position - scenario.separation.position), "m"),
-        "closure": ((), jnp.linalg.norm(again.last.position - off), "m"),
-        "jacobi_drift": ((), max(_drift(s) for s in (found.solution, down, back, again)), "1"),
-        "surface_gap": ((), model.surface.distance(off), "m"),
+        "separation_off": ((), jnp.linalg.norm(separation.position - begin.position), "m"),
+        "closure": ((), jnp.linalg.norm(again.last.position - site.position), "m"),
+        "jacobi_drift": ((), max(map(_drift, flights)), "1"),
+        "surface_gap": ((), model.surface.distance(site.position), "m"),
         "steps": ((), found.solution.stats.steps, "1"),
-        "status": ((), Status(max(int(s.status) for s in (found.solution, down, back, again))).name, ""),
+        "status": ((), Status(max(int(s.status) for s in flights)).name, ""),
         "forward": (("share", "axis"), down.states.position, "m"),
         "backward": (("share", "axis"), back.states.position[::-1], "m"),
     }
@@ -148,9 +125,9 @@ def _descend(model: Flight, scenario: Scenario, instants: int) -> dict[str, tupl
 
 def numbers(result: xr.Dataset) -> dict[str, dict[str, Any]]:
     """Every single number of each world, and how its flights ended."""
-    single = [name for name, variable in result.items() if variable.dims == ("world",)]
+    single = result[[name for name, variable in result.items() if variable.dims == ("world",)]]
     return {
-        str(world): {str(name): result[name].sel(world=world).item() for name in single}
+        str(world): {str(name): x.item() for name, x in single.sel(world=world).items()}
         for world in result["world"].values
     }
 

@@ -5,90 +5,50 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from difsim.plot.style import BLACK, GREEN, GREY, ORANGE, PALE, RED, SKY, number
-from experiments.style import absent, heading
+from difsim.plot.style import BLACK, GREEN, GREY, ORANGE, PALE, RED, SKY, note, number
 
 STATUS = {"branched": SKY, "leaf": GREEN, "pruned": PALE, "open": ORANGE, "failed": RED}
 
 
-def search(result: xr.Dataset) -> Figure:
+def search(result: xr.Dataset, title: str) -> Figure:
     """The tree of subproblems at the left, all leaves by the posterior at the right."""
-    figure = Figure(figsize=(12, 6.5), layout="constrained")
-    figure.suptitle(heading(result, "Branch and bound"))
+    count = max(result.sizes["node"], result.sizes.get("leaf", 0))
+    figure = Figure(figsize=(12, 2.0 + 0.22 * count), layout="constrained")
+    figure.suptitle(title)
     tree, leaves = figure.subplots(1, 2, width_ratios=(3, 1.3))
-    tree.set_axis_off()
-    missing = absent(tree, result, "node_parent", "node_status", "node_label", "node_misfit")
-    if not missing:
-        _tree(tree, result)
-    if absent(leaves, result, "leaf_probability", "leaf_error", "leaf_label"):
-        leaves.set_axis_off()
-    else:
+    _tree(tree, result)
+    if "leaf_probability" in result:
         _leaves(leaves, result)
+    else:
+        leaves.set_axis_off()
+        note(leaves, "no choices: one leaf")
     return figure
 
 
-def _places(parent: np.ndarray) -> np.ndarray:
-    """x and depth of each node: childless ones side by side, the others over the middle of their children."""
-    children: dict[int, list[int]] = {i: [] for i in range(-1, len(parent))}
-    for node, above in enumerate(parent):
-        children[int(above)].append(node)
-    place, count = np.zeros((len(parent), 2)), 0
-
-    def put(node: int, depth: int) -> None:
-        nonlocal count
-        for child in children[node]:
-            put(child, depth + 1)
-        x = np.mean(place[children[node], 0]) if children[node] else count
-        count += not children[node]
-        place[node] = x, depth
-
-    for root in children[-1]:
-        put(root, 0)
-    return place
-
-
 def _tree(ax: Axes, result: xr.Dataset) -> None:
-    parent, misfit = result["node_parent"].values.astype(int), result["node_misfit"].values
+    """Draw the misfit of each subproblem, in the line below that of which it is a part, with one more dot."""
+    misfit = result["node_misfit"].values
     status, label = ([str(t) for t in result[n].values] for n in ("node_status", "node_label"))
-    place = _places(parent)
+    ways: list[tuple[int, ...]] = []  # from the root to each node, which comes after the nodes above it
+    for i, above in enumerate(result["node_parent"].values):
+        ways.append((*(ways[above] if above >= 0 else ()), i))
     solved = [i for i, s in enumerate(status) if s == "leaf" and np.isfinite(misfit[i])]
-    best = min(solved, key=lambda i: misfit[i]) if solved else None
-    path, node = set(), -1 if best is None else best
-    while node >= 0:
-        path.add(node)
-        node = parent[node]
-    for i, above in enumerate(parent):
-        if above >= 0:
-            (x, y), (u, v) = place[i], place[above]
-            ax.plot([u, u, x, x], [v, v + 0.45, v + 0.45, y], color=BLACK if i in path else GREY,
-                    linewidth=2.2 if i in path else 0.8, zorder=1 + (i in path))  # fmt: skip
-    levels = [[label[i] for i in np.flatnonzero(place[:, 1] == d)] for d in range(int(place[:, 1].max()) + 1)]
-    size = min(9.0, 130.0 / (place[:, 0].max() + 1))  # 18 leaves side by side still have room
-    shared = [_common_prefix(level) for level in levels]
-    for i, (x, y) in enumerate(place):
-        text = number(misfit[i], ".3g" if misfit[i] < 1000 else ".2g")
-        width = 2.4 if i == best else 0.6
-        box = {"boxstyle": "round,pad=0.25", "facecolor": STATUS[status[i]], "linewidth": width}
-        value = label[i].removeprefix(shared[int(y)]).strip().replace("e+0", "e")
-        ax.text(x, y, f"{value}\n{text}", ha="center", va="center", fontsize=size, bbox=box, zorder=4,
-                color="#444444" if status[i] == "pruned" else BLACK)  # fmt: skip
-    for depth, text in enumerate(shared):  # what each level decides, once
-        ax.text(-0.02, depth, text, ha="right", va="center", transform=ax.get_yaxis_transform())
-    ax.set(xlim=(-0.6, place[:, 0].max() + 0.6), ylim=(place[:, 1].max() + 0.6, -0.4))
+    best = min(solved, key=lambda i: misfit[i], default=-1)
+    order = sorted(range(len(ways)), key=ways.__getitem__)
+    for y, i in enumerate(order):
+        size = 10 if i == best else 6
+        ax.plot(misfit[i], y, "o", color=STATUS[status[i]], markeredgecolor=BLACK, markersize=size)
+        ax.annotate(number(misfit[i], ".4g"), (misfit[i], y), (8, 0), textcoords="offset points", va="center")
+    ax.set_yticks(
+        range(len(order)), [f"{'·  ' * (len(ways[i]) - 1)}{label[i].replace('e+0', 'e')}" for i in order]
+    )
     for name in [s for s in STATUS if s in status]:
-        ax.plot([], [], "s", color=STATUS[name], markersize=9, label=f"{name} ({status.count(name)})")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.08), ncols=5, frameon=False)
-    found = "no leaf was solved" if best is None else f"the best leaf (thick) has misfit {misfit[best]:.4g}"
-    ax.set_title(f"{len(parent)} nodes solved (misfit in each box); {found}")
-
-
-def _common_prefix(labels: list[str]) -> str:
-    """The words with which all labels begin, leaving each at least one of its own."""
-    words = [label.split() for label in labels]
-    count = 0
-    while all(len(w) > count + 1 and w[count] == words[0][count] for w in words):
-        count += 1
-    return " ".join(words[0][:count])
+        ax.plot([], [], "o", color=STATUS[name], label=f"{name} ({status.count(name)})")
+    ax.legend(frameon=False)
+    ax.set(xlabel="misfit [1]", ylim=(len(ways) - 0.4, -0.6))
+    ax.margins(x=0.15)
+    found = "no leaf was solved" if best < 0 else f"the best leaf (large) has misfit {misfit[best]:.4g}"
+    ax.set_title(f"{len(ways)} nodes solved; {found}")
 
 
 def _leaves(ax: Axes, result: xr.Dataset) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from difsim.saving.texts import read_text
 from experiments.agilkia import keys, parts
-from experiments.agilkia.catalogue import BOULDER, STANDARD, Catalogue, Unknown
+from experiments.agilkia.catalogue import BOULDER, STANDARD, Catalogue
 from experiments.data_files import data_folder
 from inversion import Observation
 
@@ -131,19 +131,12 @@ def read_lander(
         _check_edge(path, tables)
     for row in catalogue.unknowns:
         if has.get(row.needs, True):
-            _check_prior(path, row, tables["unknowns"][row.key])
-    try:
+            given = tables["unknowns"][row.key]
+            with keys.blame(f"{path}: [unknowns] {row.key} = {given!r}:"):
+                row.prior(given)
+    with keys.blame(f"{path}:"):
         parts.check(tables, catalogue)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
     return tables
-
-
-def _check_prior(path: Path, row: Unknown, given: Any) -> None:
-    try:
-        row.prior(given)
-    except ValueError as error:
-        raise ValueError(f"{path}: [unknowns] {row.key} = {given!r}: {error}") from None
 
 
 def _check_gravity_is_known(path: Path, site: Mapping[str, Any]) -> None:
@@ -198,21 +191,15 @@ def read_observations(
     keys.check(path, "lander", overrides, {}, keys.BODY | keys.HULL | keys.LEGS, confirmed)
     fitted, reported = {}, {}
     for name, entry in keys.table(path, "observables", tables["observables"]).items():
-        try:
+        with keys.blame(f"{path}:"):
             row = catalogue.observable(name)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
         needed = keys.observation(row.reading)
         keys.check(path, f"observables.{name}", entry, needed, keys.REMARKS, confirmed)
         is_fitted = entry.get("fitted", True)
         if is_fitted and not row.is_smooth:
             raise ValueError(f"{path}: {name} cannot be fitted: its derivative is not smooth; set fitted = false")
-        try:
-            observation = Observation(
-                entry["value"], entry["sigma"], unit=row.unit, source=entry.get("source", "")
-            )
-        except ValueError as error:
-            raise ValueError(f"{path}: [observables.{name}] {error}") from None
+        with keys.blame(f"{path}: [observables.{name}]"):
+            observation = Observation(entry["value"], entry["sigma"], row.unit, entry.get("source", ""))
         (fitted if is_fitted else reported)[name] = observation
     if not fitted:
         raise ValueError(f"{path}: nothing is fitted: leave out fitted = false for at least one observable")

@@ -1,6 +1,7 @@
 """`difsim agilkia --regolith grains`: the paper's touchdown on beds of grains, beside its values and the reduced
 law's."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from experiments.agilkia import grains_pictures, report
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains_scene import Scene, build
-from experiments.agilkia.grains_series import PAPER, Look, has_left, outline, sequence, series
+from experiments.agilkia.grains_series import PAPER, Look, has_left, observe, outline, sequence, series
 from experiments.agilkia.keys import PHILAE
 from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.grains import settle
@@ -27,15 +28,19 @@ FRAME = 0.02  # s, between looks
 COURANT, SKIN = 0.7, 0.1
 WIDTH = {"feet": 0.9, "drum": 3.4}  # m, of a bed; under feet in one of 0.6 m soles go in half as deep
 TOUCH = 1.0  # N: with less the lander has left, but for grains that fly along
+TOLD = {  # the observables in the table, which has forces besides
+    "rebound_speed_m_s": "rebound_speed",
+    "spin_rad_s": "spin",
+    "energy_before_J": "initial_energy",
+    "energy_after_J": "kinetic_energy",
+    "stroke_m": "damper_stroke",
+    "deepest_sole_m": "penetration_deepest",
+    "rebound_velocity_m_s": "rebound_velocity",
+}
 
 
 def touch_down(
-    lander: dict[str, dict[str, Any]],
-    data: DataSet,
-    bed: str,
-    diameter: float,
-    seed: int,
-    out: Path,
+    lander: dict[str, dict[str, Any]], data: DataSet, bed: str, diameter: float, seed: int, out: Path
 ) -> Found:
     """The touchdown, its table and its picture; an interrupted run goes on from OUT/grains.checkpoint.
 
@@ -51,9 +56,8 @@ def touch_down(
     columns = {"grains": judge(known, result), "reduced": evaluate_reduced_law(known)}
     if place["lander"] == PHILAE:
         columns = {"paper": PAPER} | columns
-    contact, step = (
-        of(found.progress.motion) for of in (scene.grains.shortest_contact, scene.grains.stable_time_step)
-    )
+    contact, step = scene.grains.shortest_contact, scene.grains.stable_time_step
+    end = found.progress.motion
     about = {
         "bed": bed,
         "grains": scene.grains.radius.size,
@@ -62,20 +66,17 @@ def touch_down(
         "data": data.name,
         "figures": ground.figures._asdict(),
         "steps": int(found.stats.steps[-1]),
-        "steps_of_shortest_contact": float(contact / (COURANT * step)),
+        "steps_of_shortest_contact": float(contact(end) / (COURANT * step(end))),
     }
     summary = place | about | {"ground": OPTIMUM} | columns | {"sequence_s": sequence(result)}
-    return Found(
-        summary, {"grains": result}, {"grains": grains_pictures.draw(result)}, record="grains", report="grains"
-    )
+    figures = {"grains": grains_pictures.draw(result)}
+    return Found(summary, {"grains": result}, figures, record="grains", report="grains")
 
 
 def require_tables(lander: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The lander's file, if it has what grains need."""
-    for table, why in (
-        ("sub_spheres", "which grains need"),
-        ("obstacle", "and there is no scene without a boulder"),
-    ):
+    needed = {"sub_spheres": "which grains need", "obstacle": "and there is no scene without a boulder"}
+    for table, why in needed.items():
         if table not in lander:
             raise ValueError(f"the lander's file has no table [{table}], {why}; data/philae.toml has one")
     return lander
@@ -102,27 +103,10 @@ def run(scene: Scene, horizon: float, checkpoint: Path) -> Solution:
 
 def judge(known: Experiment, result: xr.Dataset) -> dict[str, Any]:
     """The numbers that the paper tells of its own touchdown, of this one."""
-    force, time = np.linalg.norm(result["force"].values, axis=1), result["time"].values
-    velocity = result["velocity"].values[-1]
-    ends = _last(time, force)
-    rebound = known.frame.comet_velocity(jnp.asarray(velocity))
-    return {
-        "peak_force_N": float(force.max()),
-        "contact_ends_s": ends,
-        "rebound_speed_m_s": float(np.linalg.norm(velocity)),
-        "spin_rad_s": float(result["spin"].values[-1, 2]),
-        "energy_before_J": float(result["kinetic_energy"][0]),
-        "energy_after_J": float(result["kinetic_energy"][-1]),
-        "stroke_m": float(result["stroke"].max()),
-        "deepest_sole_m": float(result["sole_depth"].max()),
-        "rebound_velocity_m_s": np.asarray(rebound).tolist(),
-        "left": bool(velocity[2] > 0),
+    observed = observe(known, result)
+    return _tell(result["time"].values, result["force"].values, observed) | {
+        "left": bool(result["velocity"].values[-1, 2] > 0)
     }
-
-
-def _last(time: np.ndarray, force: np.ndarray) -> float:
-    """When `force` N was felt last, s."""
-    return float(time[force > TOUCH][-1]) if (force > TOUCH).any() else 0.0
 
 
 def evaluate_reduced_law(known: Experiment) -> dict[str, Any]:
@@ -130,16 +114,14 @@ def evaluate_reduced_law(known: Experiment) -> dict[str, Any]:
     values = {k: jnp.asarray(v, float) for k, v in OPTIMUM.items()}
     times = jnp.linspace(0.0, known.horizon, 2001)
     model, solution = known.follow(values, times)
-    force = np.linalg.norm(np.asarray(jax.jit(jax.vmap(model.contact_force))(solution.states)), axis=1)
-    observed = known.observe(model, solution)  # but for the spin of 4 s, all is of the last time
-    return {
-        "peak_force_N": float(force.max()),
-        "contact_ends_s": _last(np.asarray(times), force),
-        "rebound_speed_m_s": float(observed["rebound_speed"]),
-        "spin_rad_s": float(observed["spin"]),
-        "energy_before_J": float(observed["initial_energy"]),
-        "energy_after_J": float(observed["kinetic_energy"]),
-        "stroke_m": float(observed["damper_stroke"]),
-        "deepest_sole_m": float(observed["penetration_deepest"]),
-        "rebound_velocity_m_s": np.asarray(observed["rebound_velocity"]).tolist(),
-    }
+    force = np.asarray(jax.jit(jax.vmap(model.contact_force))(solution.states))
+    # But for the spin of 4 s, all is of the last time.
+    return _tell(np.asarray(times), force, known.observe(model, solution))
+
+
+def _tell(time: np.ndarray, force: np.ndarray, observed: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers by the `force` [t, 3] N and the observables of a touchdown."""
+    size = np.linalg.norm(force, axis=1)
+    felt = time[size > TOUCH]
+    forces = {"peak_force_N": float(size.max()), "contact_ends_s": float(felt[-1]) if felt.size else 0.0}
+    return forces | {name: np.asarray(observed[of]).tolist() for name, of in TOLD.items()}

@@ -21,7 +21,7 @@ from experiments.agilkia import report
 from experiments.agilkia.files import DataSet
 from experiments.agilkia.grains import WIDTH, require_tables, run
 from experiments.agilkia.grains_scene import build
-from experiments.agilkia.grains_series import series
+from experiments.agilkia.grains_series import observe, series
 from experiments.agilkia.scenario import Experiment, experiment
 from experiments.foot.calibration import read
 from experiments.foot.grains import settle
@@ -89,7 +89,7 @@ def _at_draw(
     size = max(diameter, values["grain_diameter"])
     bed = settle(size, WIDTH["feet"], float(soil.cohesion), seed, soil)
     scene = build(known, values, sub_spheres, bed, drum=False)
-    return observe_grains(series(scene, run(scene, float(known.horizon), checkpoint)))
+    return tell(observe(known, series(scene, run(scene, float(known.horizon), checkpoint))))
 
 
 class StoredDraws(NamedTuple):
@@ -135,27 +135,16 @@ def pick_draws(path: Path, count: int, seed: int, place: Mapping[str, Any]) -> l
     return [{n: float(x[i]) for n, x in values.items()} for i in chosen]
 
 
-def observe_grains(result: xr.Dataset) -> dict[str, float]:
-    """The observables of a touchdown on grains."""
-    depths = np.sort(result["sole_depth"].values.max(axis=0))[::-1]
-    return {
-        "rebound_speed": float(np.linalg.norm(result["velocity"].values[-1])),
-        "energy_left": float(result["kinetic_energy"][-1]),
-        **{
-            f"penetration_{name}": max(float(depth), 0.0)
-            for name, depth in zip(("deepest", "middle", "least"), depths, strict=True)
-        },
-        "damper_stroke": float(result["stroke"].max()),
-    }
+def tell(observed: Mapping[str, Any]) -> dict[str, float]:
+    """The compared numbers of a touchdown by its observables."""
+    named = dict(observed) | {"energy_left": observed["kinetic_energy"]}
+    return {name: float(named[name]) for name in UNITS}
 
 
 def evaluate_law(known: Experiment, values: dict[str, float]) -> dict[str, float]:
     """The same by the reduced law."""
-    times = jnp.stack([jnp.zeros_like(known.horizon), 0.4 * known.horizon, known.horizon])
-    model, solution = known.follow({k: jnp.asarray(v) for k, v in values.items()}, times)
-    observed = known.observe(model, solution)
-    told = {name: observed[name] for name in UNITS if name in observed}
-    return {k: float(v) for k, v in (told | {"energy_left": observed["kinetic_energy"]}).items()}
+    model, solution = known.follow({k: jnp.asarray(v) for k, v in values.items()}, known.times)
+    return tell(known.observe(model, solution))
 
 
 def spans(stated: Experiment, draws: list[dict[str, float]]) -> dict[str, list[dict[str, float]]]:
@@ -165,12 +154,10 @@ def spans(stated: Experiment, draws: list[dict[str, float]]) -> dict[str, list[d
     """
     errors = float(stated.calibration.sigma) * np.linspace(-STATED, STATED, ERRORS)
     of_errors = [[evaluate_law(stated, values | {"law_error": error}) for error in errors] for values in draws]
-    ends = {"lower": min, "upper": max}
-    found = {
-        name: [{key: pick(row[key] for row in rows) for key in rows[0]} for rows in of_errors]
-        for name, pick in ends.items()
-    }
-    return {"calibrated": [rows[ERRORS // 2] for rows in of_errors]} | found
+    found = {"calibrated": [rows[ERRORS // 2] for rows in of_errors]}
+    for name, pick in (("lower", min), ("upper", max)):
+        found[name] = [{key: pick(row[key] for row in rows) for key in UNITS} for rows in of_errors]
+    return found
 
 
 def compare(result: xr.Dataset, sigma: dict[str, float]) -> dict[str, dict[str, float | None]]:
@@ -211,15 +198,8 @@ def draw(result: xr.Dataset) -> Figure:
     for axis, (name, unit) in zip(figure.subplots(2, 3).flat, UNITS.items(), strict=True):
         of = {law: result[name].sel(law=law).values for law in result["law"].values}
         at = np.arange(result.sizes["sample"]) + 1
-        axis.vlines(
-            at,
-            of["lower"],
-            of["upper"],
-            color=BLUE,
-            lw=5,
-            alpha=0.4,
-            label="calibrated law, two standard deviations",
-        )
+        span = "calibrated law, two standard deviations"
+        axis.vlines(at, of["lower"], of["upper"], color=BLUE, lw=5, alpha=0.4, label=span)
         axis.plot(at, of["reduced"], "_", color=BLACK, ms=12, mew=2, label="reduced law")
         axis.plot(at, of["grains"], "o", color=ORANGE, label="grains")
         axis.set(title=name.replace("_", " "), xlabel="draw", ylabel=unit, xticks=at)

@@ -6,12 +6,11 @@ from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
-from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PINK, RED, SKY
+from difsim.plot.style import BLACK, GREY, ORANGE, PALE, RED, SKY
 from experiments.agilkia.grains_series import PAPER
 from experiments.agilkia.keys import PHILAE
+from experiments.agilkia.pictures import AXES, FEET
 
-AXES = (BLUE, ORANGE, GREEN)
-FEET = (BLUE, GREEN, PINK, SKY)
 CUT = 1.0  # grain diameters, half the thickness of the slice that is drawn
 
 
@@ -58,19 +57,20 @@ def _curves(figure, result: xr.Dataset) -> None:
     (force, speed), (spin, energy), (depth, stroke) = figure.subplots(3, 2, sharex=True)
     force.plot(time, np.linalg.norm(result["force"].values, axis=1), color=BLACK)
     force.set(ylabel="N", yscale="log", ylim=(1, None), title="Contact force")
+    told = {"spin_rad_s": (spin, 1), "energy_after_J": (energy, 1), "stroke_m": (stroke, 1000)}
+    told |= {"peak_force_N": (force, 1)} if result.attrs["lander"] == PHILAE else {}
+    for name, (ax, factor) in told.items():
+        ax.axhline(factor * PAPER[name], color=RED, linestyle=":", linewidth=1)
     if result.attrs["lander"] == PHILAE:
-        force.axhline(PAPER["peak_force_N"], color=RED, linestyle=":", linewidth=1)
         force.set_title("Contact force (dotted: the paper's peak, 35 N)")
     for i, colour in enumerate(AXES):
         speed.plot(time, result["velocity"].values[:, i], color=colour, label="xyz"[i])
         spin.plot(time, result["spin"].values[:, i], color=colour)
     speed.set(ylabel="m/s", title="Velocity of the centre of mass")
     speed.legend(frameon=False, ncols=3)
-    spin.axhline(PAPER["spin_rad_s"], color=RED, linestyle=":", linewidth=1)
     spin.set(ylabel="rad/s", title="Spin in the body frame (dotted: the paper's about z at the end)")
     energy.plot(time, result["kinetic_energy"], color=BLACK, label="kinetic")
     energy.plot(time, result["spring_energy"], color=ORANGE, label="leg springs")
-    energy.axhline(PAPER["energy_after_J"], color=RED, linestyle=":", linewidth=1)
     energy.set(ylabel="J", title="Energy of the lander (dotted: the paper's at the end)")
     energy.legend(frameon=False)
     for i, values in enumerate(result["sole_depth"].values.T):
@@ -81,5 +81,4 @@ def _curves(figure, result: xr.Dataset) -> None:
     depth.set(ylabel="cm", ylim=(-10, None), xlabel="s", title="Depth below the mean surface; bars: who touches")
     depth.legend(frameon=False)
     stroke.plot(time, 1000 * result["stroke"], color=BLACK)
-    stroke.axhline(1000 * PAPER["stroke_m"], color=RED, linestyle=":", linewidth=1)
     stroke.set(ylabel="mm", xlabel="s", title="Stroke of the damper (dotted: published, 42.6 mm)")

@@ -1,5 +1,7 @@
 """The record of a touchdown on grains, and the series that are computed from it."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -20,6 +22,10 @@ from experiments.geometry import spheres, surface
 from experiments.variables import BODY, describe
 
 FRAMES = 101  # of an animation
+UNITS = {  # of the lander's numbers against time
+    **{"position": "m", "velocity": "m/s", "momentum": "N m s", "spin": "rad/s", "force": "N"},
+    **{"kinetic_energy": "J", "spring_energy": "J", "boulder_gap": "m", "stroke": "m"},
+}
 CLEAR = 0.1  # m above the mean surface and from the boulder: then it has left
 PAPER = {  # Wu et al. (2019), sec. 5, Figs 14 to 17
     "peak_force_N": 35.0,
@@ -67,50 +73,39 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
 
     @jax.jit
     @jax.vmap
-    def observe(state: LeggedState):
+    def look(state: LeggedState):
         centre, velocity, momentum = clump.total_motion(state)
         energy = clump.energy(state, jnp.zeros(3))
         sub_spheres = clump.spheres(state)
-        depth = -_lowest(clump, state)
-        stroke = jnp.max(clump.gear.strokes(state.gear, len(clump.legs)))
-        return (
-            centre,
-            velocity,
-            state.body.rotation.inverse @ momentum,
-            state.body.spin,
-            energy["kinetic"] + energy["rotation"],
-            energy["elastic"],
-            _gap(scene, sub_spheres),
-            depth,
-            stroke,
-            sub_spheres.position,
-        )
+        return {
+            "position": centre,
+            "velocity": velocity,
+            "momentum": state.body.rotation.inverse @ momentum,
+            "spin": state.body.spin,
+            "kinetic_energy": energy["kinetic"] + energy["rotation"],
+            "spring_energy": energy["elastic"],
+            "boulder_gap": _gap(scene, sub_spheres),
+            "sole_depth": -_lowest(clump, state),
+            "stroke": jnp.max(clump.gear.strokes(state.gear, len(clump.legs))),
+            "sub_spheres": sub_spheres.position,
+        }
 
-    centre, velocity, momentum, spin, moving, stored, gap, depth, stroke, sub_spheres = (
-        np.asarray(x) for x in observe(jax.tree.map(jnp.asarray, looks.lander))
-    )
+    seen = {name: np.asarray(x) for name, x in look(jax.tree.map(jnp.asarray, looks.lander)).items()}
+    sub_spheres, depth = (seen.pop(name) for name in ("sub_spheres", "sole_depth"))
     # Its mean since the look before.
-    pushed = np.diff(velocity, axis=0) / np.diff(found.times)[:, None] - np.asarray(scene.grains.gravity)
-    force = float(clump.mass) * np.concatenate([0 * pushed[:1], pushed])
+    pushed = np.diff(seen["velocity"], axis=0) / np.diff(found.times)[:, None] - np.asarray(scene.grains.gravity)
+    seen["force"] = float(clump.mass) * np.concatenate([0 * pushed[:1], pushed])
     feet = np.stack([np.asarray(leg.position[0]) for leg in looks.lander.legs])
     touches = _touches(scene, looks.position, sub_spheres)
     first = touches.any(axis=1).argmax()
     shown = np.array([0, first, depth.max(axis=1).argmax(), len(depth) - 1])
     frames = np.unique(np.linspace(0, len(depth) - 1, FRAMES).round().astype(int))
     corners, faces = corners_of(scene.boulder)
-    columns = {
-        "position": (("time", "axis"), centre, "m"),
-        "velocity": (("time", "axis"), velocity, "m/s"),
-        "momentum": (("time", "axis"), momentum, "N m s"),
-        "spin": (("time", "axis"), spin, "rad/s"),
-        "force": (("time", "axis"), force, "N"),
-        "kinetic_energy": (("time",), moving, "J"),
-        "spring_energy": (("time",), stored, "J"),
-        "boulder_gap": (("time",), gap, "m"),
+    dims = {1: ("time",), 2: ("time", "axis")}
+    columns = {name: (dims[x.ndim], x, UNITS[name]) for name, x in seen.items()} | {
         "sole_depth": (("time", "leg"), depth, "m"),
         "leg_touches": (("time", "leg"), touches, "1"),
         "foot": (("leg", "axis"), feet, "m"),
-        "stroke": (("time",), stroke, "m"),
         "sub_spheres": (("shown", "axis", "sub_sphere"), sub_spheres[shown], "m"),
         "grains": (("shown", "axis", "grain"), looks.position[shown], "m"),
         "sub_sphere_radius": (("sub_sphere",), np.asarray(clump.radius), "m"),
@@ -131,6 +126,21 @@ def series(scene: Scene, found: Solution) -> xr.Dataset:
     result["boulder"].attrs |= surface("boulder_faces")
     names = {"position": "centre of mass", "momentum": "angular momentum", "foot": "feet at the start"}
     return describe(result, SITE, names=names, frames=dict.fromkeys(("momentum", "spin"), BODY))
+
+
+def observe(known: Experiment, result: xr.Dataset) -> dict[str, Any]:
+    """The observables of a touchdown on grains, by the names of the catalogue."""
+    velocity, energy = result["velocity"].values[-1], result["kinetic_energy"].values
+    depths = np.maximum(np.sort(result["sole_depth"].values.max(axis=0)), 0.0)
+    return {
+        "rebound_speed": np.linalg.norm(velocity),
+        "rebound_velocity": known.frame.comet_velocity(jnp.asarray(velocity)),
+        "spin": result["spin"].values[-1, 2],
+        "initial_energy": energy[0],
+        "kinetic_energy": energy[-1],
+        "damper_stroke": result["stroke"].values.max(),
+        **{f"penetration_{k}": depths[i] for k, i in (("deepest", -1), ("middle", -2), ("least", 0))},
+    }
 
 
 def sequence(result: xr.Dataset) -> dict[str, list[float]]:

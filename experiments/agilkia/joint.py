@@ -9,7 +9,7 @@ sampled by what is read of the rebound too. `joint_cases` puts the draws togethe
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from difsim.typing import Vec3
 from experiments.agilkia.catalogue import FLIGHT
 from experiments.agilkia.scenario import Experiment, Run, value_status
 from experiments.agilkia.solve import order_parameters
-from inversion import Bounded, Checkpoint, Importance, Observations, Problem, Tempered, sample
+from inversion import Bounded, Checkpoint, Importance, Observation, Observations, Problem, Tempered, sample
 from inversion.posterior import Posterior
 
 REBOUND = ("rebound_speed", "rebound_velocity")  # data that are read of the real rebound
@@ -101,76 +101,69 @@ class Joint:
     seed: int = 0
 
     def __post_init__(self):
-        if not has_contact(self.whole) or not self.touchdown.names:
+        if not has_contact(self.whole) or not self.data("touchdown"):
             raise ValueError(
                 "--stage joint needs a touchdown and its next contact: a data set with both, such as --data bounce"
             )
 
-    @cached_property
-    def touchdown(self) -> Observations:
-        """The data of the touchdown that are not read of the rebound's velocity."""
-        return Observations(
-            {k: self.whole.data[k] for k in self.whole.data.names if k not in self.flight_data.names}
-        )
+    def data(self, *parts: str) -> dict[str, Observation]:
+        """The data of some parts by name: those of the "rebound" are read of its velocity, those of the "contact" of
+        the next one, and those of the "touchdown" are all others."""
 
-    @cached_property
-    def flight_data(self) -> Observations:
-        """The data of the rebound's velocity and of the next contact."""
-        rows = {k: self.whole.predict.catalogue.observable(k) for k in self.whole.data.names}
-        return Observations(
-            {k: self.whole.data[k] for k, row in rows.items() if row.needs == FLIGHT or k in REBOUND}
-        )
+        def part_of(name):
+            if name in REBOUND:
+                return "rebound"
+            return "contact" if self.whole.predict.catalogue.observable(name).needs == FLIGHT else "touchdown"
 
-    @property
-    def contact(self) -> dict[str, Any]:
-        """The data of the next contact."""
-        return {k: self.flight_data[k] for k in self.flight_data.names if k not in REBOUND}
+        names = [name for part in parts for name in self.whole.data.names if part_of(name) == part]
+        return {name: self.whole.data[name] for name in names}
 
-    @property
-    def rebound(self) -> dict[str, Any]:
-        """The data of the rebound's velocity, which may be none."""
-        return {k: self.flight_data[k] for k in self.flight_data.names if k in REBOUND}
-
-    @property
-    def touchdown_and_rebound(self) -> Observations:
-        """All data of the touchdown."""
-        return Observations({k: self.touchdown[k] for k in self.touchdown.names} | self.rebound)
-
-    def problem_of_ground(self, data: Observations) -> Problem:
-        """All unknowns of the ground by data of the touchdown."""
-        return Problem(order_parameters(self.whole), replace(self.whole.predict, world=None), data)
+    def problem_of_ground(self, *parts: str) -> Problem:
+        """All unknowns of the ground by the data of some parts of the touchdown."""
+        known, data = replace(self.whole.predict, world=None), Observations(self.data(*parts))
+        return Problem(order_parameters(self.whole), known, data)
 
     def problem_of_flight(self, position: Vec3) -> Problem:
         """The real rebound by what is read of it and by the next contact."""
-        return Problem({"rebound": BOX}, Flight(self.whole.predict, position), self.flight_data)
+        data = Observations(self.data("rebound", "contact"))
+        return Problem({"rebound": BOX}, Flight(self.whole.predict, position), data)
 
-    def sample(self, folder: Path, made_of: Any, progress: bool, executor: Executor | None = None) -> Sampled:
-        """All posteriors. **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `progress`;
-        `executor`."""
-        kept = {part: Checkpoint(folder, (made_of, self.seed, self.effort, part)) for part in Sampled._fields}
-        draw = partial(self._sample, progress=progress, executor=executor)
+    def sample(self, folder: Path, made_of: Any, executor: Executor | None = None) -> Sampled:
+        """All posteriors.
+
+        **Arguments:** `folder` of checkpoints; `made_of`: what the problem was made of; `executor`.
+        """
+        effort = self.effort
+
+        def draw(part, problem, particles):
+            return sample(
+                problem,
+                key=self.key,
+                method=Importance(Tempered(particles)),
+                effective_size=effort.effective,
+                limit=effort.limit,
+                checkpoint=Checkpoint(folder, (made_of, self.seed, effort, part)),
+                progress=True,
+                executor=executor,
+            )
+
         grounds, ends = [], []
-        for part, data in (("exact", self.touchdown_and_rebound), ("free", self.touchdown)):
-            posterior = draw(self.problem_of_ground(data), self.effort.ground_particles, kept[part])
-            ground, positions = self._land(posterior, progress)
+        for part, data in (("exact", ("touchdown", "rebound")), ("free", ("touchdown",))):
+            ground, positions = self._land(draw(part, self.problem_of_ground(*data), effort.ground_particles))
             grounds.append(ground)
             ends.append(positions.mean(axis=0))
         # Where a flight begins differs by metres among draws, which the contact does not notice.
         flight = self.problem_of_flight(jnp.asarray(ends[1]))
-        return Sampled(*grounds, draw(flight, self.effort.flight_particles, kept["flight"]))
+        return Sampled(*grounds, draw("flight", flight, effort.flight_particles))
 
     @property
     def key(self) -> Array:
         return jax.random.PRNGKey(self.seed)
 
-    def _sample(self, problem: Problem, particles: int, kept: Checkpoint, **settings: Any) -> Posterior:
-        sizes = {"effective_size": self.effort.effective, "limit": self.effort.limit, "checkpoint": kept}
-        return sample(problem, key=self.key, method=Importance(Tempered(particles)), **sizes, **settings)
-
-    def _land(self, posterior: Posterior, progress: bool) -> tuple[Ground, Float[np.ndarray, "n 3"]]:
+    def _land(self, posterior: Posterior) -> tuple[Ground, Float[np.ndarray, "n 3"]]:
         """Equally weighted draws with a touchdown of each, and where these end, m."""
         land, count = partial(touch_down, posterior.problem.predict), self.effort.draws
-        observed, _, rebounds, positions = posterior.predict(land, key=self.key, count=count, progress=progress)
+        observed, _, rebounds, positions = posterior.predict(land, key=self.key, count=count, progress=True)
         return Ground(posterior, posterior.resample(self.key, count), observed, rebounds), positions
 
 

@@ -6,7 +6,7 @@ error that leads from one to the other.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -14,7 +14,7 @@ from jaxtyping import Float
 from experiments.agilkia.joint import Ground, Joint, Sampled
 from experiments.agilkia.predictive import flatten
 from experiments.agilkia.scenario import Experiment
-from inversion import Observations, Problem
+from inversion import Observation, Problem
 from inversion.draws import resample_draws
 from inversion.predicting import predictions
 from inversion.tails import count_effective
@@ -55,13 +55,13 @@ def list_cases(joint: Joint, sampled: Sampled, pairs: Pairs) -> dict[str, Case]:
     contacts = fly(flight.problem, exact.rebounds)
     cases = {
         TOUCHDOWN: _weigh(joint, exact, rows, exact.rebounds, np.zeros(len(rows))),
-        JOINT: _weigh(joint, exact, rows, exact.rebounds, -0.5 * misfits(joint.contact, contacts)),
+        JOINT: _weigh(joint, exact, rows, exact.rebounds, -0.5 * misfits(joint.data("contact"), contacts)),
     }
     rng, rows = np.random.default_rng(joint.seed), np.tile(np.arange(len(free.rebounds)), ERRORS)
     sizes = rng.choice(SIZES, len(rows))
     moved = free.rebounds[rows] + sizes[:, None] * rng.standard_normal((len(rows), 3))
     speeds = read_rebounds(joint.whole.predict, moved)
-    cases[TOUCHDOWN_ERROR] = _weigh(joint, free, rows, moved, -0.5 * misfits(joint.rebound, speeds))
+    cases[TOUCHDOWN_ERROR] = _weigh(joint, free, rows, moved, -0.5 * misfits(joint.data("rebound"), speeds))
     return cases | {JOINT_ERROR: weigh_pairs(joint, sampled, pairs)}
 
 
@@ -78,11 +78,11 @@ def read_rebounds(known: Experiment, rebounds: Float[np.ndarray, "n 3"]) -> dict
     }
 
 
-def misfits(data: Mapping[str, Any], predicted: Mapping[str, np.ndarray]) -> Float[np.ndarray, " n"]:
+def misfits(data: Mapping[str, Observation], predicted: Mapping[str, np.ndarray]) -> Float[np.ndarray, " n"]:
     """The sums of squares of the misses in sigmas; infinite where there is no prediction."""
     if not data:
         return np.zeros(len(next(iter(predicted.values()))))
-    values, _, value, sigma = flatten(Observations(dict(data)), dict(predicted) | {"weights": None})
+    values, _, value, sigma = flatten(data, dict(predicted) | {"weights": None})
     return np.nan_to_num(np.sum(((values - value) / sigma) ** 2, axis=1), nan=np.inf)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from experiments import posteriors
 from experiments.agilkia.joint import Joint, Sampled
 from experiments.agilkia.joint_cases import (
     JOINT,
@@ -21,7 +22,7 @@ from experiments.agilkia.joint_cases import (
 )
 from experiments.agilkia.predictive import flatten, score
 from experiments.variables import describe
-from inversion import Observations, Problem
+from inversion import Problem
 from inversion.draws import weighted_quantile
 
 LEAST = 30  # independent draws that a case needs for intervals
@@ -47,26 +48,22 @@ def compare(joint: Joint, cases: Mapping[str, Case], seen: Mapping[str, Mapping]
 
     The log score of what is held out is the evidence of all data less that of what was fitted.
     """
-    table = {}
+    data, table = joint.whole.data, {}
+    of_parts = {
+        "p_touchdown": joint.data("touchdown", "rebound"),
+        "p_contact": joint.data("contact"),
+        "p_all": {name: data[name] for name in data.names},
+    }
     for name, case in cases.items():
         whole = cases[WHOLE[name]] if name in WHOLE else None
-        p = {
-            part: score(*flatten(data, seen[name]), seed=joint.seed).p_value
-            for part, data in (
-                ("touchdown", joint.touchdown_and_rebound),
-                ("contact", Observations(joint.contact)),
-                ("all", joint.whole.data),
-            )
-        }
+        p = {k: score(*flatten(each, seen[name]), seed=joint.seed).p_value for k, each in of_parts.items()}
         table[name] = {
             "independent_draws": case.worth,
             "log_evidence": case.log_evidence,
             "log_evidence_error": case.error,
             "log_score_of_held_out": whole.log_evidence - case.log_evidence if whole else None,
-            "p_touchdown": p["touchdown"],
-            "p_contact": p["contact"],
-            "p_all": p["all"],
-            "contact_in_95": p["contact"] > 0.05,
+            **p,
+            "contact_in_95": p["p_contact"] > 0.05,
             "contact_was_fitted": whole is None,
             "is_good": case.worth >= LEAST,
         }
@@ -75,21 +72,17 @@ def compare(joint: Joint, cases: Mapping[str, Case], seen: Mapping[str, Mapping]
 
 def headlines(case: Case) -> dict[str, Any]:
     """Medians with 95 % of the headline quantities, and probabilities of choices; None for too few draws."""
-    row, is_good, posterior = {}, case.worth >= LEAST, case.ground.posterior
+    row, posterior = {}, case.ground.posterior
     for name in (name for name in HEADLINES if name in posterior.draws):
         values = case.ground.unknowns[name][case.rows]
         if name in posterior.probabilities:
             unknown = posterior.problem.parameters[name]
             for value, label in zip(unknown.values, unknown.labels, strict=True):
-                row[f"{name}_{label}"] = float(np.isclose(values, value).mean()) if is_good else None
+                row[f"{name}_{label}"] = float(np.isclose(values, value).mean())
         else:
             low, middle, high = np.quantile(values, (0.025, 0.5, 0.975)).tolist()
-            row |= (
-                {f"{name}_m": middle, f"{name}_95": [low, high]}
-                if is_good
-                else {f"{name}_m": None, f"{name}_95": None}
-            )
-    return row
+            row |= {f"{name}_m": middle, f"{name}_95": [low, high]}
+    return row if case.worth >= LEAST else dict.fromkeys(row)
 
 
 def predicted_contact(seen: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -130,25 +123,15 @@ def summarise(joint: Joint, sampled: Sampled) -> tuple[dict[str, Any], dict[str,
     pairs = pair_rebounds(joint, sampled)
     cases = list_cases(joint, sampled, pairs)
     seen = {name: predict(joint, sampled.flight.problem, case) for name, case in cases.items()}
-    posteriors = {
-        "ground": sampled.exact.posterior,
-        "ground, rebound not fitted": sampled.free.posterior,
-        "real rebound": sampled.flight,
-    }
+    ground, free, rebound = sampled.exact.posterior, sampled.free.posterior, sampled.flight
+    of = {"ground": ground, "ground, rebound not fitted": free, "real rebound": rebound}
+    told = "verdict", "simulations", "effective_size", "k_hat"
     summary = {
         "comparison": compare(joint, cases, seen),
         "predicted_contact": {name: predicted_contact(of) for name, of in seen.items()},
         "headlines": {name: headlines(case) for name, case in cases.items()},
         "error": describe_error(pairs.by_size, cases, seen),
-        "quality": {
-            name: {
-                "verdict": posterior.verdict,
-                "simulations": posterior.calls.forward,
-                "effective_size": posterior.effective_size,
-                "k_hat": posterior.k_hat,
-            }
-            for name, posterior in posteriors.items()
-        },
+        "quality": {name: {k: posteriors.quality(each)[k] for k in told} for name, each in of.items()},
     }
     return summary, seen
 
@@ -162,8 +145,7 @@ def dataset(joint: Joint, seen: Mapping[str, Mapping]) -> xr.Dataset:
         name: (("case", "draw"), np.stack([np.repeat(of[name], repeats[case]) for case, of in seen.items()]))
         for name in units
     }
-    for part in ("value", "sigma"):
-        numbers = [float(getattr(data[name], part)) for name in units]
-        drawn["observed" if part == "value" else part] = "observable", numbers
+    for name, part in (("observed", "value"), ("sigma", "sigma")):
+        drawn[name] = "observable", [float(getattr(data[k], part)) for k in units]
     result = xr.Dataset(drawn, coords={"case": list(seen), "observable": list(units)})
     return describe(result, units=units | dict.fromkeys(("observed", "sigma"), "s, m"))

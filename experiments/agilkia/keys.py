@@ -6,7 +6,8 @@ number that is impossible is refused. One that is unusual is a warning, unless t
 """
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -66,9 +67,8 @@ class Headings(Numbers):
 
 
 def _matches(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    return len(found) == len(wanted) and all(
-        n == m or (m == ANY and n) for n, m in zip(found, wanted, strict=True)
-    )
+    pairs = zip(found, wanted, strict=False)
+    return len(found) == len(wanted) and all(n == m or (m == ANY and n) for n, m in pairs)
 
 
 def _describe(shape: tuple[int, ...]) -> str:
@@ -209,6 +209,15 @@ def observation(reading: Numbers) -> dict[str, Numbers]:
     unit, slip = reading.quantity.unit, reading.quantity.slip
     sigma = Quantity(unit, "standard deviation", gt=0, usual=(1e-6 * most, most), slip=slip)
     return {"value": reading, "sigma": Numbers(sigma, (SCALAR, *reading.shapes))}
+
+
+@contextmanager
+def blame(place: str) -> Iterator[None]:
+    """Put the place of what is wrong, such as a file and its table, before the message of a `ValueError`."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{place} {error}") from None
 
 
 def table(path: Path, where: str, value: Any) -> Mapping[str, Any]:

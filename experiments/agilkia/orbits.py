@@ -9,10 +9,10 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from difsim.mesh import TriMesh
-from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, number
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, note, number
 from experiments.agilkia.bounce import PAPER_SITE
 from experiments.agilkia.keys import PHILAE
-from experiments.style import absent, heading
+from experiments.agilkia.pictures import heading
 
 PAPER_KM = np.asarray(PAPER_SITE) / 1e3
 
@@ -27,24 +27,16 @@ def draw_descent(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
 
     **Arguments:** `result` of `descend`; `mesh` for the outline, if any.
     """
-    target = np.asarray(result.attrs["target"]) / 1e3
-    worlds = [str(w) for w in result["world"].values]
+    texts = [
+        f"{number(float(row['landing_off']), '.1f')} m from the touchdown, {float(row['landing_time']):.0f} s"
+        for row in _rows(result)
+    ]
+    furthest, target = result["landing_off"].max().item(), np.asarray(result.attrs["target"]) / 1e3
 
     def draw(ax: Axes, i: int, j: int) -> None:
-        for name, colour in zip(worlds, COLOURS, strict=False):
-            row = result.sel(world=name)
-            off = number(float(row["landing_off"]), ".1f")
-            text = f"{name}: {off} m from the touchdown, {float(row['landing_time']):.0f} s"
-            landed = row["landing_position"].values / 1e3
-            if row["status"].item() != "OK":
-                text = f"{name}: {row['status'].item()}"
-            forward, backward = row["forward"].values / 1e3, row["backward"].values / 1e3
-            ax.plot(forward[:, i], forward[:, j], color=colour, linewidth=1.4, label=text)
-            ax.plot(backward[:, i], backward[:, j], "--", color=colour, linewidth=1.0)
-            ax.plot(landed[i], landed[j], "o", color=colour, markersize=5)
+        _draw_flights(ax, i, j, result, {"forward": "-", "backward": "--"}, "landing_position", texts)
         ax.plot(target[i], target[j], "+", color=BLACK, markersize=11, markeredgewidth=1.6)
 
-    furthest = result["landing_off"].max().item()
     return _views(
         f"Descent: landing within {number(furthest, '.1f')} m of the synthetic scenario's site",
         draw,
@@ -57,20 +49,13 @@ def draw_descent(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
 
 def draw_bounce(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
     """The bounce of each world, with the paper's second site (x), whole comet and close. Arguments as above."""
-    site, worlds = np.asarray(result.attrs["paper_site"]) / 1e3, [str(w) for w in result["world"].values]
+    texts = [f"{float(row['distance']):.0f} m after {float(row['time']):.0f} s" for row in _rows(result)]
     start = result["path"].isel(world=0, share=0).values / 1e3
 
     def draw(ax: Axes, i: int, j: int) -> None:
-        for name, colour in zip(worlds, COLOURS, strict=False):
-            row = result.sel(world=name)
-            flown = row["path"].values / 1e3
-            text = f"{name}: {float(row['distance']):.0f} m after {float(row['time']):.0f} s"
-            if row["status"].item() != "OK":
-                text = f"{name}: {row['status'].item()}"
-            ax.plot(flown[:, i], flown[:, j], color=colour, linewidth=1.4, label=text)
-            ax.plot(flown[-1, i], flown[-1, j], "o", color=colour, markersize=5)
+        _draw_flights(ax, i, j, result, {"path": "-"}, "place", texts)
         ax.plot(start[i], start[j], "+", color=BLACK, markersize=11, markeredgewidth=1.6)
-        ax.plot(site[i], site[j], "x", color=BLACK, markersize=9, markeredgewidth=1.6)
+        ax.plot(PAPER_KM[i], PAPER_KM[j], "x", color=BLACK, markersize=9, markeredgewidth=1.6)
 
     return _views(
         "Bounce: the next contact is not the paper's (718.5 m after 2754 s)",
@@ -82,6 +67,26 @@ def draw_bounce(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
     )
 
 
+def _rows(result: xr.Dataset) -> list[xr.Dataset]:
+    return [result.isel(world=k) for k in range(result.sizes["world"])]
+
+
+def _draw_flights(
+    ax: Axes, i: int, j: int, result: xr.Dataset, paths: dict[str, str], end: str, texts: list[str]
+) -> None:
+    """The paths [share, 3] of each world by its style of line, a dot at the end, and what its label says."""
+    for row, colour, text in zip(_rows(result), COLOURS, texts, strict=False):
+        status = row["status"].item()
+        label = f"{row['world'].item()}: {text if status == 'OK' else status}"
+        for name, style in paths.items():
+            path = row[name].values / 1e3
+            width = 1.4 if style == "-" else 1.0
+            ax.plot(path[:, i], path[:, j], style, color=colour, linewidth=width, label=label)
+            label = None
+        at = row[end].values / 1e3
+        ax.plot(at[i], at[j], "o", color=colour, markersize=5)
+
+
 def draw_contacts(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
     """The next contacts of draws of the posterior on the comet, and their times and distances.
 
@@ -89,22 +94,20 @@ def draw_contacts(result: xr.Dataset, mesh: TriMesh | None = None) -> Figure:
     """
     figure = Figure(figsize=(10, 8.5), layout="constrained")
     figure.suptitle(heading(result, "Next contact"))
+    is_philae = result.attrs["lander"] == PHILAE
     above, below = figure.subplots(2, 2)
-    if absent(above[0], result, "second_contact_position", "second_contact_time", "second_contact_distance"):
+    known = np.isfinite(result["second_contact_time"].values)
+    if not known.any():
+        note(above[0], "no draw comes down")
         for ax in (*above, *below):
             ax.set_axis_off()
         return figure
-    known = np.isfinite(result["second_contact_time"].values)
     places = result["second_contact_position"].values[known] / 1e3
-    for ax, (name, (i, j, towards)) in zip(above, VIEWS.items(), strict=True):
-        if mesh is not None:
-            _outline(ax, mesh, i, j, np.asarray(towards), close=False)
+    for ax, (name, (i, j, _)) in zip(above, VIEWS.items(), strict=True):
+        _prepare(ax, name, mesh, is_close=False)
         ax.plot(places[:, i], places[:, j], ".", color=BLUE, markersize=4, alpha=0.6)
-        if is_philae := result.attrs["lander"] == PHILAE:
+        if is_philae:
             ax.plot(PAPER_KM[i], PAPER_KM[j], "x", color=BLACK, markersize=9, markeredgewidth=1.6)
-        ax.set_aspect("equal", adjustable="datalim")
-        ax.set_xlabel(f"{'xyz'[i]} [km]")
-        ax.set_ylabel(f"{'xyz'[j]} [km]")
         ax.set_title(f"{name} (comet-fixed)" + ("; ×: the paper's second site" if is_philae else ""))
     for ax, name, unit in zip(below, ("time", "distance"), ("s", "m"), strict=True):
         values = result[f"second_contact_{name}"].values[known]
@@ -154,16 +157,12 @@ def _views(
     """`draw` in both views, whole above and within `near` km of `centre` below."""
     figure = Figure(figsize=(10, 9.5), layout="constrained")
     figure.suptitle(title)
-    for column, (name, (i, j, towards)) in zip(figure.subplots(2, 2).T, VIEWS.items(), strict=True):
-        for ax, close in zip(column, (False, True), strict=True):
-            if mesh is not None:
-                _outline(ax, mesh, i, j, np.asarray(towards), close)
+    for column, (name, (i, j, _)) in zip(figure.subplots(2, 2).T, VIEWS.items(), strict=True):
+        for ax, is_close in zip(column, (False, True), strict=True):
+            _prepare(ax, name, mesh, is_close)
             draw(ax, i, j)
-            ax.set_aspect("equal", adjustable="datalim" if not close else "box")
-            ax.set_xlabel(f"{'xyz'[i]} [km]")
-            ax.set_ylabel(f"{'xyz'[j]} [km]")
-            ax.set_title(f"{name}, {'near the touchdown' if close else 'whole'} (comet-fixed)")
-            if close:
+            ax.set_title(f"{name}, {'near the touchdown' if is_close else 'whole'} (comet-fixed)")
+            if is_close:
                 ax.set_xlim(centre[i] - near, centre[i] + near)
                 ax.set_ylim(centre[j] - near, centre[j] + near)
     handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -171,19 +170,19 @@ def _views(
     return figure
 
 
-def _outline(ax: Axes, mesh: TriMesh, i: int, j: int, towards: np.ndarray, close: bool) -> None:
-    """The facets that face the viewer, lit from there, the farthest first."""
+def _prepare(ax: Axes, name: str, mesh: TriMesh | None, is_close: bool) -> None:
+    """The axes of a view, and the facets of the mesh that face the viewer, lit from there, the farthest first."""
+    i, j, towards = VIEWS[name]
+    ax.set_aspect("equal", adjustable="box" if is_close else "datalim")
+    ax.set(xlabel=f"{'xyz'[i]} [km]", ylabel=f"{'xyz'[j]} [km]")
+    if mesh is None:
+        return
     corners = np.asarray(mesh.vertices)[np.asarray(mesh.faces)] / 1e3
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     light = normals @ towards / np.linalg.norm(normals, axis=1)
     shown = np.flatnonzero(light > 0)
     shown = shown[np.argsort(corners[shown].mean(axis=1) @ towards)]
     grey = 0.72 + 0.25 * light[shown]
-    ax.add_collection(
-        PolyCollection(
-            corners[shown][:, :, [i, j]],
-            facecolors=np.stack([grey, grey, grey], axis=1),
-            edgecolors=GREY if close and len(corners) < 10_000 else "face",
-            linewidths=0.15,
-        )
-    )
+    edges = GREY if is_close and len(corners) < 10_000 else "face"
+    facets, colours = corners[shown][:, :, [i, j]], np.stack([grey, grey, grey], axis=1)
+    ax.add_collection(PolyCollection(facets, facecolors=colours, edgecolors=edges, linewidths=0.15))

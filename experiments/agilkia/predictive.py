@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp
 
-from inversion import Observations
+from inversion import Observation
 
 
 class Score(NamedTuple):
@@ -49,17 +49,15 @@ def score(
 
 
 def flatten(
-    observations: Observations, predictions: Mapping[str, np.ndarray]
+    data: Mapping[str, Observation], predictions: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The arguments of `score` for all observations.
+    """The arguments of `score` for some data.
 
-    **Arguments:** `observations`, with known normal errors; `predictions`: name -> values [draws, ...], and `weights`.
+    **Arguments:** `data` by name, with known normal errors; `predictions`: name -> values [draws, ...], and `weights`.
     **Returns:** predicted [draws, k], weights [draws], value [k], sigma [k].
     """
-    names = observations.names
-    columns = [np.reshape(predictions[name], (len(predictions[name]), -1)) for name in names]
+    columns = [np.reshape(predictions[name], (len(predictions[name]), -1)) for name in data]
     value, sigma = (
-        np.concatenate([np.ravel(getattr(observations[name], part)) for name in names])
-        for part in ("value", "sigma")
+        np.concatenate([np.ravel(getattr(each, part)) for each in data.values()]) for part in ("value", "sigma")
     )
     return np.concatenate(columns, axis=1), predictions["weights"], value, sigma

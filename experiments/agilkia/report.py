@@ -1,6 +1,5 @@
 """The results of the study: result.nc, summary.json, and the table that it prints."""
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -31,9 +30,9 @@ from inversion.tree import Node
 
 AXES = ("x", "y", "z")
 CONTACT = {"units": "m", "frame": "comet-fixed"}
-RESULT_UNITS = {"covariance": "products of unit_of"}
-RESULT_UNITS |= dict.fromkeys(("simulated", "observed", "sigma"), "see observable_unit")
-RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "node_bound", "leaf_probability", "leaf_error"), "1")
+NUMBERS = "simulated", "observed", "sigma"  # of an observable
+RESULT_UNITS = {"covariance": "products of unit_of"} | dict.fromkeys(NUMBERS, "see observable_unit")
+RESULT_UNITS |= dict.fromkeys(("misfit", "node_misfit", "leaf_probability", "leaf_error"), "1")
 RESULT_NAMES = {
     "position": "centre of mass",
     "velocity": "velocity of the centre of mass",
@@ -162,72 +161,49 @@ def _energy(solution: Solution) -> dict[str, float]:
     }
 
 
-def _expand(name: str, value: Any) -> list[tuple[str, float]]:
-    value = np.asarray(value, float)
-    return (
-        [(name, float(value))]
-        if value.ndim == 0
-        else [(f"{name}_{a}", float(v)) for a, v in zip(AXES, value, strict=True)]
-    )
-
-
 def observable_rows(
     data: DataSet, simulated: dict[str, np.ndarray], catalogue: Catalogue
 ) -> dict[str, dict[str, Any]]:
     """simulated, observed, sigma, unit, fitted of every observable; observed None where there is none."""
     rows = {}
     for row in catalogue.observables:
-        name, unit = row.name, row.unit
-        if name not in simulated:  # the next contact, in a run without a flight to it
+        if row.name not in simulated:  # the next contact, in a run without a flight to it
             continue
-        known = data.all.get(name)
-        sigma = None if known is None or known.sigma is None else np.broadcast_to(known.sigma, known.value.shape)
-        for i, (label, value) in enumerate(_expand(name, simulated[name])):
-            rows[label] = {
-                "simulated": value,
-                "observed": None if known is None else float(np.ravel(known.value)[i]),
-                "sigma": None if sigma is None else float(np.ravel(sigma)[i]),
-                "unit": unit,
-                "fitted": name in data.fitted,
-            }
+        values, known = np.asarray(simulated[row.name], float), data.all.get(row.name)
+        observed, sigma = (
+            [None] * values.size if part is None else np.broadcast_to(part, values.shape).ravel().tolist()
+            for part in ((None, None) if known is None else (known.value, known.sigma))
+        )
+        labels = [row.name] if values.ndim == 0 else [f"{row.name}_{axis}" for axis in AXES]
+        for label, *numbers in zip(labels, values.ravel().tolist(), observed, sigma, strict=True):
+            rows[label] = dict(zip(NUMBERS, numbers, strict=True))
+            rows[label] |= {"unit": row.unit, "fitted": row.name in data.fitted}
     return rows
 
 
-def summarise(
-    answer: Answer,
-    data: DataSet,
-    simulated: dict,
-    energy: dict,
-    jacobian_cost: float,
-) -> dict[str, Any]:
+def summarise(answer: Answer, data: DataSet, simulated: dict, energy: dict) -> dict[str, Any]:
     """The content of summary.json."""
-    identified, tree, fit = answer.identifiability, answer.tree, answer.fit
+    identified, tree, fit, calls = answer.identifiability, answer.tree, answer.fit, answer.tree.calls
+    spread, scenario = identified.eigenvalues, fit.values.get("scenario")
     ended = "misses the data" if fit.status.is_converged else fit.status.name.lower()
     ended = "derivative in doubt" if fit.doubt else ended
     lowest = float(Points(answer.posterior.problem, answer.posterior).misfit.min())
     return {
         "data_set": data.name,
-        "scenario": "ab"[round(answer.fit.values["scenario"])]
-        if "scenario" in answer.fit.values
-        else "no boulder",
+        "scenario": "no boulder" if scenario is None else "ab"[round(scenario)],
         "status": "ok" if fit.ok else ended,
         "verdict": fit.verdict,
-        "misfit": answer.fit.misfit,
-        "parameters": posteriors.rows(answer.posterior, answer.fit.values),
+        "misfit": fit.misfit,
+        "parameters": posteriors.rows(answer.posterior, fit.values),
         "observables": observable_rows(data, simulated, answer.problem.predict.catalogue),
         "energy": energy,
         "fisher_rank": identified.rank,
-        "fisher_informed": identified.informed,
         # Over the directions that the data see at all; with fewer data than unknowns the whole is singular.
-        "fisher_condition": float(
-            np.sqrt(identified.eigenvalues[0] / identified.eigenvalues[identified.rank - 1])
-        ),
+        "fisher_condition": float(np.sqrt(spread[0] / spread[identified.rank - 1])),
         "unknowns": len(identified.labels),
-        "simulator_calls": answer.calls.forward,
-        "jacobian_calls": answer.calls.jacobian,
-        "failed_calls": answer.calls.failed,
-        "jacobian_cost": jacobian_cost,
-        "forward_equivalents": answer.calls.forward + jacobian_cost * answer.calls.jacobian,
+        "simulator_calls": calls.forward,
+        "jacobian_calls": calls.jacobian,
+        "failed_calls": calls.failed,
         "search_seconds": answer.seconds,
         "branch": {
             "nodes_visited": tree.nodes_visited,
@@ -268,32 +244,32 @@ def dataset(
     """
     names = list(answer.fit.names)
     seen = {k: v for k, v in summary["observables"].items() if v["observed"] is not None}
-    nan = lambda xs: np.asarray([np.nan if x is None else x for x in xs], float)  # noqa: E731
     result = series.assign_coords(parameter=names, parameter_2=names, observable=list(seen))
     result = result.merge(pairs_of(answer.posterior, {n: answer.fit.values[n] for n in names}))
+    nodes, leaves = answer.tree.nodes, answer.posterior.leaves
+    of_nodes = {
+        "parent": [-1 if n.parent is None else n.parent for n in nodes],
+        "misfit": [n.misfit for n in nodes],
+        "status": [n.status for n in nodes],
+        "label": [_last_decision(answer, n) for n in nodes],
+    }
+    of_leaves = {
+        "probability": [leaf.probability for leaf in leaves],
+        "error": [leaf.error for leaf in leaves],
+        "label": [_label(answer, leaf.assignment) for leaf in leaves],
+    }
     result = result.assign(
-        covariance=(("parameter", "parameter_2"), answer.fit.covariance),
-        misfit=((), summary["misfit"]),
-        simulated=("observable", nan(v["simulated"] for v in seen.values())),
-        observed=("observable", nan(v["observed"] for v in seen.values())),
-        sigma=("observable", nan(v["sigma"] for v in seen.values())),
-        fitted=("observable", np.asarray([v["fitted"] for v in seen.values()])),
-        observable_unit=("observable", np.asarray([v["unit"] for v in seen.values()])),
-        node_parent=("node", np.asarray([-1 if n.parent is None else n.parent for n in answer.tree.nodes])),
-        node_misfit=("node", np.asarray([n.misfit for n in answer.tree.nodes])),
-        node_bound=("node", np.asarray([n.bound for n in answer.tree.nodes])),
-        node_bound_label=("node", np.asarray([n.label for n in answer.tree.nodes])),
-        node_bound_missed=("node", np.asarray([n.missed for n in answer.tree.nodes]), {"units": "1"}),
-        node_status=("node", np.asarray([n.status for n in answer.tree.nodes])),
-        node_label=("node", np.asarray([_last_decision(answer, n) for n in answer.tree.nodes])),
-        gravity=("axis", np.asarray(summary["gravity_m_s2"]), {"units": "m/s2"}),
+        {f"node_{k}": ("node", np.asarray(v)) for k, v in of_nodes.items()}
+        | {f"leaf_{k}": ("leaf", np.asarray(v)) for k, v in of_leaves.items() if v}
+        | {k: ("observable", np.asarray([v[k] for v in seen.values()], float)) for k in NUMBERS}
+        | {
+            "fitted": ("observable", np.asarray([v["fitted"] for v in seen.values()])),
+            "observable_unit": ("observable", np.asarray([v["unit"] for v in seen.values()])),
+            "covariance": (("parameter", "parameter_2"), answer.fit.covariance),
+            "misfit": ((), summary["misfit"]),
+            "gravity": ("axis", np.asarray(summary["gravity_m_s2"]), {"units": "m/s2"}),
+        }
     )
-    if leaves := answer.posterior.leaves:
-        result = result.assign(
-            leaf_probability=("leaf", np.asarray([leaf.probability for leaf in leaves])),
-            leaf_error=("leaf", np.asarray([leaf.error for leaf in leaves])),
-            leaf_label=("leaf", np.asarray([_label(answer, leaf.assignment) for leaf in leaves])),
-        )
     if next_contacts is not None:
         result = result.assign(
             second_contact_time=("contact", next_contacts["second_contact_time"], {"units": "s"}),
@@ -307,7 +283,6 @@ def dataset(
         scenario=summary["scenario"],
         status=summary["status"],
         sources="; ".join(f"{k}: {v.source}" for k, v in data.all.items()),
-        summary=json.dumps(summary),
     )
     root = describe(result, SITE, RESULT_UNITS, RESULT_NAMES, {"spin": BODY})
     return xr.DataTree.from_dict({"/": root} | posteriors.samples(answer.posterior))
@@ -325,10 +300,8 @@ def describe_calibration(calibration: Calibration, values: dict[str, float]) -> 
 
 
 def _label(answer: Answer, assignment: dict[str, float]) -> str:
-    parts = []
-    for name, value in assignment.items():
-        parts.append(f"{name.replace('_', ' ')} {answer.problem.parameters[name].label_of(value)}")
-    return ", ".join(parts)
+    known = answer.problem.parameters
+    return ", ".join(f"{k.replace('_', ' ')} {known[k].label_of(value)}" for k, value in assignment.items())
 
 
 def _last_decision(answer: Answer, node: Node) -> str:

@@ -22,7 +22,6 @@ from experiments.agilkia import (
     grains,
     grains_draws,
     joint,
-    joint_coverage,
     joint_report,
     keys,
     orbits,
@@ -30,7 +29,6 @@ from experiments.agilkia import (
     report,
     worlds,
 )
-from experiments.agilkia.baseline import jacobian_cost
 from experiments.agilkia.chain import ChainProgram, contacts, is_agilkia
 from experiments.agilkia.files import DATA, DataSet, read_lander, read_observations
 from experiments.agilkia.scenario import problem
@@ -39,7 +37,6 @@ from experiments.foot.calibration import TABLE, read
 from experiments.harness import SEED, Found, Study
 from experiments.records import file_hash
 from inversion import Checkpoint, Problem
-from inversion.prior_runs import PriorRuns
 
 PHILAE = DATA / "philae.toml"
 THOROUGH = 0.01  # error of the log evidence at which a thorough posterior ends
@@ -143,12 +140,10 @@ def _invert_or_touch_down(options: Agilkia, out: Path) -> Found:
     chain = ChainProgram(inverse, world, is_agilkia(lander["site"])) if world else None
     print("compiling the touchdown, half a minute; the next run takes it from the cache", flush=True)
     evidence = THOROUGH if options.posterior == "thorough" and not options.quick else np.inf
-    answer = invert(
-        inverse, options.seed, checkpoint, progress=True, size=size, evidence=evidence, executor=options.executor
-    )
+    answer = invert(inverse, options.seed, checkpoint, size, evidence, options.executor)
 
     series, simulated, energy = report.trajectory(answer)
-    summary = place | report.summarise(answer, data, simulated, energy, jacobian_cost(inverse.relax()))
+    summary = place | report.summarise(answer, data, simulated, energy)
     if inverse.predict.calibration is not None:
         summary["calibration"] = report.describe_calibration(inverse.predict.calibration, answer.fit.values)
     flown = None
@@ -174,7 +169,9 @@ def _set_up(
 ) -> tuple[Problem, tuple]:
     """The problem, and what it is made of: a change in any of that starts an interrupted run afresh."""
     calibration = read() if options.regolith == "calibrated" else None
-    made_of = lander, data.initial, data.lander, data.fitted, _mark(options.shape), calibration
+    shape = Path(options.shape)
+    mark = file_hash(shape) if shape.is_file() else options.shape
+    made_of = lander, data.initial, data.lander, data.fitted, mark, calibration
     return problem(lander, data, world, calibration), made_of
 
 
@@ -183,12 +180,6 @@ def _draw(result: xr.Dataset, options: Agilkia) -> dict[str, Figure]:
         return pictures.draw(result)
     body = worlds.coarse_of(worlds.shape_of(options.shape))
     return pictures.draw(result) | {"contacts": orbits.draw_contacts(result, body)}
-
-
-def _mark(shape: str) -> str:
-    """The shape's name, or of a file what is in it."""
-    path = Path(shape)
-    return file_hash(path) if path.is_file() else shape
 
 
 def _descent(options: Agilkia, out: Path) -> Found:
@@ -209,15 +200,7 @@ def _coverage(options: Agilkia, out: Path) -> Found:
     lander, data = read_lander(options.lander), read_observations(options.readings)
     inverse, made_of = _set_up(options, lander, data, _world(options, lander["site"]))
     folder, count = out / "coverage.checkpoint", coverage.QUICK if options.quick else coverage.START
-    if joint.has_contact(inverse):
-        return joint_coverage.cover(
-            inverse, count, options.repetitions, options.seed, folder, made_of, options.executor
-        )
-    prior = PriorRuns.simulate(
-        inverse, jax.random.PRNGKey(coverage.START), count, Checkpoint(folder, made_of), True, options.executor
-    )
-    kept = Checkpoint(folder, (*made_of, coverage.SETTINGS, count))
-    return coverage.cover(inverse, prior, options.repetitions, options.seed, kept, options.executor)
+    return coverage.cover(inverse, count, options.repetitions, options.seed, folder, made_of, options.executor)
 
 
 def _joint(options: Agilkia, out: Path) -> Found:
@@ -232,10 +215,9 @@ def _joint(options: Agilkia, out: Path) -> Found:
     effort = joint.QUICK if options.quick else joint.USUAL
     whole, made_of = _set_up(options, lander, data, world)
     both = joint.Joint(whole, effort, options.seed)
-    found = both.sample(out / "joint.checkpoint", made_of, True, options.executor)
-    summary = {"lander": lander["lander"]["name"], "body": lander["site"]["body"], "data_set": data.name}
+    found = both.sample(out / "joint.checkpoint", made_of, options.executor)
     table, seen = joint_report.summarise(both, found)
-    summary |= {"shape": options.shape} | table
+    summary = _name(lander) | {"data_set": data.name, "shape": options.shape} | table
     if is_agilkia(lander["site"]):
         summary["conflicts"] = bounce.list_conflicts(data.fitted, world)
     summary["assumed"] = worlds.list_assumptions(options.shape)
@@ -243,17 +225,21 @@ def _joint(options: Agilkia, out: Path) -> Found:
     return Found(summary, {"joint": result}, {"joint": orbits.draw_joint(result)}, record="joint")
 
 
+def _name(lander: Mapping[str, Any]) -> dict[str, str]:
+    """The lander and its body, from the tables of its file."""
+    return {"lander": lander["lander"]["name"], "body": lander["site"]["body"]}
+
+
 def _assumptions(options: Agilkia, out: Path) -> Found:
     """The answer of the main study under other assumptions."""
     if options.regolith != "reduced":
         raise ValueError(f"--stage assumptions is of the reduced law: leave out --regolith {options.regolith}")
     cases = assumptions.list_cases(options.lander, options.readings)
-    lander = cases[0].lander
-    place = {"lander": lander["lander"]["name"], "body": lander["site"]["body"]}
+    place = _name(cases[0].lander)
     first = grains_draws.read_draws(out / "result.nc", place)
     sizes = assumptions.QUICK if options.quick else assumptions.USUAL
     sampler = assumptions.Sampler(first, sizes, options.seed, out / "assumptions.checkpoint", options.executor)
-    summary = place | {"data_set": cases[0].data.name} | assumptions_report.assess(cases, sampler, True)
+    summary = place | {"data_set": cases[0].data.name} | assumptions_report.assess(cases, sampler)
     result = assumptions_report.dataset(summary)
     figure = assumptions_report.draw(result)
     return Found(summary, {"assumptions": result}, {"assumptions": figure}, record="assumptions")

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import jax
-import numpy as np
 
 from difsim import Forward
 from difsim.stepping.solvers import AbstractSolver
@@ -28,7 +27,6 @@ from inversion import (
 )
 from inversion.identifiability import Identifiability
 from inversion.leastsq import Fit
-from inversion.outcome import Calls
 from inversion.posterior import Posterior
 from inversion.tree import Node, Tree
 
@@ -44,18 +42,14 @@ STRICT_STOPS = Stops(misfit=1e-4, step=1e-4, iterations=60)
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of the inversion.
-
-    The `posterior`, the `tree` that began at its draws, the best leaf's strict `fit`, `identifiability` with friction
-    and grain modulus relaxed, calls and seconds of branch and bound alone.
-    """
+    """The result of the inversion: the `posterior`, the `tree` that began at its draws, the best leaf's strict `fit`,
+    `identifiability` with friction and grain modulus relaxed, and the `seconds` of branch and bound alone."""
 
     problem: Problem
     posterior: Posterior
     tree: Tree
     fit: Fit
     identifiability: Identifiability
-    calls: Calls
     seconds: float
 
 
@@ -75,9 +69,8 @@ def invert(
     problem: Problem,
     seed: int,
     checkpoint: Checkpoint,
-    progress: bool,
-    size: int = 1000,
-    evidence: float = np.inf,
+    size: int,
+    evidence: float,
     executor: Executor | None = None,
 ) -> Answer:
     """The posterior of all unknowns, branch and bound from its draws, and the strict fit of the best leaf.
@@ -88,9 +81,9 @@ def invert(
     **Raises** `RuntimeError` when no leaf has a valid simulation.
     """
     kept = Checkpoint(checkpoint.folder, "posterior")
-    posterior = draw_posterior(problem, seed, size, evidence, kept, progress, executor)
+    posterior = draw_posterior(problem, seed, size, evidence, kept, True, executor)
     started = time.perf_counter()
-    tree = search_tree(problem, seed, posterior, checkpoint, progress)
+    tree = search_tree(problem, seed, posterior, checkpoint, progress=True)
     seconds = time.perf_counter() - started
     if (best := tree.incumbent) is None:
         raise RuntimeError("no combination of the discrete unknowns gave a valid touchdown: widen the priors")
@@ -100,7 +93,7 @@ def invert(
     relaxed, inside = problem.hold(held).relax(), [n for n in tree.nodes if held.items() <= n.assignment.items()]
     middle = _polish(relaxed, sorted(inside, key=lambda node: node.misfit)[:2], SEARCH_STOPS)
     identified = identify(relaxed, middle, threshold=1e-4)
-    return Answer(exact, posterior, tree, answer, identified, tree.calls, seconds)
+    return Answer(exact, posterior, tree, answer, identified, seconds)
 
 
 def search_tree(
@@ -114,12 +107,13 @@ def search_tree(
 
     **Arguments:** as of `invert`. **Returns:** Tree.
     """
+    order = tuple(name for name in dict.fromkeys((*ORDER, *problem.discrete)) if name in problem.discrete)
     return branch_and_bound(
         problem,
         SEARCH,
         key=jax.random.PRNGKey(seed),
         posterior=posterior,
-        order=_order(problem),
+        order=order,
         limit=partial(lowest_misfit, problem),
         tolerance=TOLERANCE,
         chance=CHANCE,
@@ -158,9 +152,3 @@ def draw_posterior(
         if not found.log_evidence_error > evidence or found.k_hat is None:
             return found
         size *= 2
-
-
-def _order(problem: Problem) -> tuple[str, ...]:
-    """ORDER, as far as the problem has its unknowns, and then its other discrete ones."""
-    known = [name for name in ORDER if name in problem.discrete]
-    return (*known, *(name for name in problem.discrete if name not in known))

@@ -81,11 +81,6 @@ def list_assumptions(name: str) -> list[str]:
     return [f"The mesh {name} is taken as comet 67P in its Cheops frame, evenly filled: {mass}, {spin}."]
 
 
-def surface_of(body: TriMesh, cache: Path) -> GridSDF:
-    """The distance to a mesh on a grid, kept in `cache`."""
-    return GridSDF.from_mesh(body, SURFACE_SPACING, cache=cache)
-
-
 def coarse_of(body: TriMesh) -> TriMesh:
     """The mesh itself, or its simplification to FACETS."""
     return mesh.simplify(body, FACETS) if len(body.faces) > FACETS else body
@@ -93,8 +88,7 @@ def coarse_of(body: TriMesh) -> TriMesh:
 
 def fast_field_of(coarse: TriMesh, cache: Path) -> Gridded:
     """A mesh, filled evenly with the mass of 67P, as tables, kept in `cache`."""
-    exact = Polyhedron(coarse, _density(coarse))
-    return Gridded.fit(exact, coarse, FIELD_SPACING, cache)
+    return Gridded.fit(Polyhedron(coarse, _density(coarse)), coarse, FIELD_SPACING, cache)
 
 
 def best_of(name: str, cache: Path) -> World:
@@ -102,7 +96,7 @@ def best_of(name: str, cache: Path) -> World:
     if name == "analogue":
         return analogue()
     body = shape_of(name)
-    return fast_field_of(coarse_of(body), cache), surface_of(body, cache)
+    return fast_field_of(coarse_of(body), cache), GridSDF.from_mesh(body, SURFACE_SPACING, cache=cache)
 
 
 def build_worlds(name: str, cache: Path) -> tuple[TriMesh, dict[str, World]]:
@@ -110,7 +104,7 @@ def build_worlds(name: str, cache: Path) -> tuple[TriMesh, dict[str, World]]:
     body, found = shape_of(name), {"two lobes": analogue()}
     if name == "analogue":
         return body, found
-    surface, coarse = surface_of(body, cache), coarse_of(body)
+    surface, coarse = GridSDF.from_mesh(body, SURFACE_SPACING, cache=cache), coarse_of(body)
     even = pack(coarse, _density(coarse), GM=units.GM_67P)
     # The big lobe a tenth denser, as in the paper; the largest ellipsoid is its own.
     uneven = pack(coarse, (1.1, 1.0, 1.0), ellipsoids=even.ellipsoids, mascons=even.lumps, GM=units.GM_67P)

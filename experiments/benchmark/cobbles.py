@@ -16,8 +16,7 @@ from difsim.dynamics import Pair, PairState
 from experiments.benchmark.timing import cpu_seconds, row
 from experiments.cobbles import paper
 from experiments.cobbles.collision import STEP, Cases, collisions
-from experiments.cobbles.laws import Law, hard, smooth
-from experiments.cobbles.nominal import release, release_tumbled
+from experiments.cobbles.scene import Law, hard, release, release_tumbled, smooth
 from experiments.cobbles.stones import cobble, stone
 
 BATCH = 1000

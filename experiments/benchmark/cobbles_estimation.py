@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from experiments.benchmark.timing import cpu_seconds, row
 from experiments.cobbles.arcs import STOPS, ArcProblem, Tracks, fit_arc, images
 from experiments.cobbles.montecarlo import ACCEPTABLE, times, world
-from experiments.cobbles.paper_estimation import BOX, MARKER_NOISE
+from experiments.cobbles.paper import BOX, MARKER_NOISE
 from experiments.cobbles.stones import cobble
 from inversion import map_batched
 

@@ -40,10 +40,9 @@ from experiments.cliff.scene import Cliff, soil
 from experiments.cobbles import paper
 from experiments.cobbles.arcs import ArcProblem, Tracks, images
 from experiments.cobbles.collision import STEP
-from experiments.cobbles.laws import smooth
 from experiments.cobbles.montecarlo import times, world
-from experiments.cobbles.nominal import release
-from experiments.cobbles.paper_estimation import BOX
+from experiments.cobbles.paper import BOX
+from experiments.cobbles.scene import release, smooth
 from experiments.cobbles.stones import cobble, stone
 from experiments.scenes import hard
 from experiments.scenes.scene import Scene

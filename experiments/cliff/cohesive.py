@@ -47,7 +47,7 @@ def stand(out: Path, rows: int) -> Found:
             mark = f"{cohesion:g} Pa, {name}"
             kept = out / f"{cohesion:g}_{len(chosen)}.checkpoint"
             ended = run(model, cliff.state(model), np.linspace(0.0, END, 9), checkpoint=kept, throw=False)
-            states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
+            states = cliff.soil(ended.states)
             found[mark] = {"reached_s": float(ended.times[-1])} | judge(states, spacing)
             mean, _ = jax.vmap(split, in_axes=-1)(jnp.asarray(states.stress[-1]))
             marks = {"units": "m"} | spheres(0.5 * spacing)

@@ -26,7 +26,6 @@ COURANT = {None: 0.5, PAPER_SOUND: 0.9}  # a heap full of viscosity stands longe
 STATIONS = np.linspace(0.0, 0.6, 301)  # m, of the surface
 STANDS = 0.55  # s: from then on the surface changes by hundredths of a millimetre
 MOVED = RESOLUTION  # m: what has moved less counts as at rest
-HIGHEST = 1.2 * HEIGHT
 CORNER = "origin at the foot of the wall, x away from it, y up"
 THICK = 2.0  # spacings: what is thinner is no heap
 
@@ -53,8 +52,7 @@ def collapse(
             watch=lambda _: bar.advance(),
         )
     shutil.rmtree(kept)  # the laws may change before the next run
-    states = jax.tree.map(lambda leaf: leaf[..., : cliff.grains], ended.states)
-    return table(cliff, model, times, states, ended.stats.steps)
+    return table(cliff, model, times, cliff.soil(ended.states), ended.stats.steps)
 
 
 def table(
@@ -62,9 +60,7 @@ def table(
 ) -> xr.Dataset:
     """All that is kept of the soil's `states` at `times` s."""
     area = float(cliff.pitch.prod())
-    profile = np.stack(
-        [surface.heights(model.kernel, area, jnp.asarray(x), STATIONS, HIGHEST) for x in states.position]
-    )
+    profile = np.stack([cliff.heights(position, STATIONS) for position in states.position])
     columns, border = surface.surface_at_rest(states.position[0], states.position[-1], MOVED)
     heap = surface.heap(states.position[-1], cliff.pitch[0])
     frames = ("time", "axis", "particle")
@@ -137,7 +133,6 @@ def judge(result: xr.Dataset, known: Measured) -> dict:
         "height_at_wall_m": float(y[0]),
         "front_m": front,
         "front_measured_m": FRONT,
-        "reach_of_solid_heap_m": surface.reach(x, y, THICK * spacing),
         "scattered": float(1.0 - result["heap"].values.mean()),
         "furthest_particle_m": float(place[0].max()),
         "slopes_deg": {f"{a:g}-{b:g} m": [slope(x, y, a, b), s] for (a, b), s in SLOPES.items()},

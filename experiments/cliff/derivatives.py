@@ -1,14 +1,17 @@
 """Until when derivatives of a collapse are those of finite differences, and of which observables."""
 
+from collections.abc import Mapping, Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
+from matplotlib.figure import Figure
 
 from difsim import Status
-from experiments.cliff.derivatives_picture import draw
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from experiments.cliff.inverse import STATIONS, Fall
 from experiments.cliff.scene import END, YOUNG, soil
 from experiments.harness import Found
@@ -19,6 +22,8 @@ PARTS = 16  # of the second: the derivatives are looked at after each
 BASE = {"friction": 19.8, "cohesion": 20.0, "young": YOUNG, "viscosity": 0.3}
 SMALL, LARGE = 1e-6, 1e-2  # relative steps of finite differences: the derivative, and what a change does
 OBSERVABLES = {"centre": slice(0, 2), "kinetic": slice(2, 3), "surface": slice(3, None)}
+COLOURS = {"centre": BLUE, "kinetic": GREEN, "surface": ORANGE}
+LABELS = {"centre": "centre of mass", "kinetic": "kinetic energy", "surface": "surface"}
 
 
 class Watched(eqx.Module):
@@ -117,3 +122,24 @@ def _relative_difference(forward: np.ndarray, difference: np.ndarray) -> dict[st
 
 def _relative(a: float, b: float) -> float:
     return float(abs(a - b) / abs(b))
+
+
+def draw(time: np.ndarray, names: Sequence[str], apart: Mapping[float, Mapping[str, np.ndarray]]) -> Figure:
+    """How far forward derivatives are from differences of a small and a large step."""
+    figure = Figure(figsize=(10, 5.5), layout="constrained")
+    panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
+    for i, (ax, name) in enumerate(zip(panels, names, strict=True)):
+        for found, line in zip(apart.values(), ("-", ":"), strict=True):
+            for seen, values in found.items():
+                label = LABELS[seen] if line == "-" else None
+                ax.semilogy(time, values[:, i], line, color=COLOURS[seen], label=label)
+        ax.axhline(0.01, color=GREY, lw=0.6)
+        ax.set_title(f"by {name}")
+    for style, step in zip(("-", ":"), apart, strict=True):
+        panels[-1].plot([], [], style, color=BLACK, label=f"from differences over ±{100 * step:g} %")
+    figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+    for ax in panels[2:]:
+        ax.set_xlabel("time of the collapse [s]")
+    for ax in panels[::2]:
+        ax.set_ylabel("forward against differences")
+    return figure

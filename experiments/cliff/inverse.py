@@ -6,6 +6,7 @@ a millionth, and wrong by far for one of a degree. So fits go by slopes over ± 
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from pathlib import Path
 
 import equinox as eqx
@@ -14,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
+from matplotlib.figure import Figure
 
 from difsim import FixedSteps, Solution, Status, Unrolled, allocate, simulate
+from difsim.plot.style import BLACK, BLUE, GREY
 from difsim.sph import Continuum
 from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import NeighbourList
-from experiments.cliff import surface
-from experiments.cliff.inverse_pictures import draw
 from experiments.cliff.measurements import RESOLUTION, load_measurements
 from experiments.cliff.scene import END, FRICTION, HEIGHT, YOUNG, Cliff, soil
 from experiments.harness import Found
@@ -44,6 +45,12 @@ GUESS = {"friction": 28.0, "cohesion": 80.0, "young": 0.5e6}
 TRUTH = {"friction": 23.0, "cohesion": 30.0, "young": YOUNG}
 SEED = 7
 QUICK = 0.2  # s of a smoke test
+TITLES = {
+    "exact": "synthetic, no noise, friction free",
+    "synthetic": "synthetic, friction free",
+    "three": "synthetic, all three free",
+    "experiment": "the experiment, friction free",
+}
 STOPS = Stops(misfit=1e-4, step=1e-5, gradient=1e-3, iterations=15)
 
 
@@ -75,9 +82,7 @@ class Fall(eqx.Module):
 
     def heights(self, state: ContinuumState, x: Float[np.ndarray, " k"]) -> Float[Array, " k"]:
         """The surface at `x` m."""
-        grains = state.position[:, : self.cliff.grains]
-        kernel = self.cliff.model(soil()).kernel
-        return surface.heights(kernel, float(self.cliff.pitch.prod()), grains, jnp.asarray(x), 1.2 * HEIGHT)
+        return self.cliff.heights(self.cliff.soil(state).position, x)
 
 
 def slopes(function: Callable, widths: Float[np.ndarray, " p"]) -> Callable:
@@ -169,7 +174,6 @@ def judge(posed: Problem, best: Fit, truth: Mapping[str, float] | None) -> dict:
         "sensitivities": best.calls.jacobian,
         "misfit_per_degree_of_freedom": best.misfit / best.degrees_of_freedom,
         "surface_rms_m": float(np.sqrt(np.mean(best.residual**2)) * RESOLUTION),
-        "condition": told.condition,
     }
     for name in best.names:
         half = 1.96 * best.sigma[name]
@@ -180,13 +184,11 @@ def judge(posed: Problem, best: Fit, truth: Mapping[str, float] | None) -> dict:
             "verdict": told.verdicts[name],
         }
         if truth is not None:
-            found[name] |= {"truth": truth[name], "from_truth": best.values[name] - truth[name]}
+            found[name]["truth"] = truth[name]
     if len(best.names) > 1:
         found["correlations"] = {
-            f"{a}, {b}": round(float(told.correlations[i, j]), 2)
-            for i, a in enumerate(best.names)
-            for j, b in enumerate(best.names)
-            if i < j
+            f"{best.names[i]}, {best.names[j]}": round(float(told.correlations[i, j]), 2)
+            for i, j in combinations(range(len(best.names)), 2)
         }
     return found
 
@@ -199,3 +201,29 @@ def _table(name: str, heights: np.ndarray, residual: np.ndarray) -> xr.Dataset:
         },
         coords={"x": ("x", STATIONS, {"units": "m"})},
     )
+
+
+def draw(result: xr.Dataset, found: Mapping[str, dict]) -> Figure:
+    """The surfaces with 2 mm bars, the fits, and what is left."""
+    names = [name for name in TITLES if f"{name}_data" in result]
+    figure = Figure(figsize=(3.2 * len(names), 5), layout="constrained")
+    panels = figure.subplots(2, len(names), squeeze=False, sharex=True, sharey="row", height_ratios=(2, 1))
+    for (upper, lower), name in zip(panels.T, names, strict=True):
+        x = result["x"].values
+        data, model = result[f"{name}_data"].values, result[f"{name}_fit"].values
+        upper.errorbar(x, data, 2e-3, fmt="o", ms=3, color=BLACK, elinewidth=0.8, label="data, 2 mm")
+        upper.plot(x, model, color=BLUE, label=_label(found[name]["friction"]))
+        lower.errorbar(x, 1e3 * (model - data), 2.0, fmt="o", ms=3, color=BLACK, elinewidth=0.8)
+        lower.axhline(0, color=GREY, lw=0.8)
+        upper.set_title(TITLES[name])
+        upper.legend(frameon=False)
+        lower.set_xlabel("distance from the wall [m]")
+    panels[0, 0].set_ylabel("height [m]")
+    panels[1, 0].set_ylabel("fit - data [mm]")
+    return figure
+
+
+def _label(friction: Mapping) -> str:
+    half = friction["value"] - friction["interval_95"][0]
+    text = f"fit: {friction['value']:.2f}° ± {half:.2f}°"
+    return text + (f"\ntruth: {friction['truth']:g}°" if "truth" in friction else "")

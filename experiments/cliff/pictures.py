@@ -27,13 +27,9 @@ def draw(result: xr.Dataset, known: Measured) -> dict[str, Figure]:
     }
 
 
-def _displacement(result: xr.Dataset, time: float) -> tuple[np.ndarray, np.ndarray]:
-    place = result["position"].sel(time=time, method="nearest").values
-    return place, np.hypot(*(place - result["position"].values[0]))
-
-
 def _dots(ax: Axes, result: xr.Dataset, time: float) -> PathCollection:
-    place, far = _displacement(result, time)
+    place = result["position"].sel(time=time, method="nearest").values
+    far = np.hypot(*(place - result["position"].values[0]))
     # A dot as wide as the spacing: what is left white is empty.
     inches = ax.get_position().width * ax.figure.get_figwidth() / (VIEW[1] - VIEW[0])
     size = (result.attrs["spacing_m"] * inches * 72) ** 2

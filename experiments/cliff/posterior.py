@@ -6,6 +6,7 @@ prior by collapses that are left out. They are integrated out: their covariance 
 """
 
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -139,24 +140,20 @@ def add_posteriors(found: Found, fall: Fall, out: Path, quick: bool) -> Found:
         told[name] = judge(local, drawn)
         shown = pairs_of(drawn, {name: local.values[name] for name in local.names})
         shown = shown.assign_coords(parameter_2=list(local.names))
-        shown["local_covariance"] = (
-            ("parameter", "parameter_2"),
-            local.covariance,
-            {"units": "products of unit_of"},
-        )
+        products = {"units": "products of unit_of"}
+        shown["local_covariance"] = ("parameter", "parameter_2"), local.covariance, products
         groups |= {f"/{name}": shown} | {f"/{name}/{k}": v for k, v in posteriors.samples(drawn).items()}
         figures[f"posterior_{name}"] = draw_pairs(
             shown, f"The soil by {OF[name]}: posterior of all three unknowns"
         )
-    error = np.sqrt(np.mean(off**2, axis=0))
     result = result.assign(collapse_height=(("collapse", "x"), heights, {"units": "m"}))
-    result["surface_error"] = "x", error, {"units": "m", "long_name": "error of the response surface"}
+    named = {"units": "m", "long_name": "error of the response surface"}
+    result["surface_error"] = "x", np.sqrt(np.mean(off**2, axis=0)), named
     for i, (unknown, q) in enumerate(UNKNOWNS.items()):
         result[f"collapse_{unknown}"] = "collapse", points[:, i], {"units": q.unit}
     summary = {
         "collapses": len(soils),
         "failed_collapses": int(np.sum(~ok)),
-        "surface_error_m": error.tolist(),
         "left_out_hold_95": coverage_left_out(without, points, heights, covariance),
         "posteriors": told,
     }
@@ -191,10 +188,8 @@ def judge(local: Fit, drawn: Posterior) -> dict[str, Any]:
 
 def correlations(draws: Mapping[str, np.ndarray], weights: np.ndarray) -> dict[str, float]:
     """Correlations of unknowns over the posterior, by pairs."""
-    matrix = np.cov(np.stack(list(draws.values())), aweights=weights)
-    sigma = np.sqrt(np.diag(matrix))
-    names = list(draws)
+    matrix, names = np.cov(np.stack(list(draws.values())), aweights=weights), list(draws)
     return {
-        f"{names[i]}, {names[j]}": float(matrix[i, j] / sigma[i] / sigma[j])
-        for i, j in zip(*np.triu_indices(len(names), 1), strict=True)
+        f"{names[i]}, {names[j]}": float(matrix[i, j] / np.sqrt(matrix[i, i] * matrix[j, j]))
+        for i, j in combinations(range(len(names)), 2)
     }

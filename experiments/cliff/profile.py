@@ -15,10 +15,9 @@ from matplotlib.figure import Figure
 
 from difsim import run
 from difsim.plot.style import BLACK, BLUE, ORANGE
-from experiments.cliff import surface
 from experiments.cliff.inverse import STATIONS
 from experiments.cliff.measurements import RESOLUTION, Measured
-from experiments.cliff.scene import END, HEIGHT, Cliff, soil
+from experiments.cliff.scene import END, Cliff, soil
 from experiments.harness import Found
 from experiments.variables import describe
 from inversion.progress import show_progress
@@ -41,9 +40,7 @@ def explain(out: Path, rows: int, known: Measured) -> Found:
         model = cliff.model(soil(jnp.radians(friction)))
         kept = out / f"{friction:g}.checkpoint"
         ended = run(model, cliff.state(model), np.linspace(0.0, END, 5), checkpoint=kept)
-        grains = jnp.asarray(ended.states.position[-1, :, : cliff.grains])
-        area = float(cliff.pitch.prod())
-        heights.append(surface.heights(model.kernel, area, grains, jnp.asarray(STATIONS), 1.2 * HEIGHT))
+        heights.append(cliff.heights(cliff.soil(ended.last).position, STATIONS))
     heights = np.asarray(heights)
     data = np.interp(STATIONS, *known.surface.T)
     found, misfit = judge(FRICTIONS, heights, data)
@@ -84,7 +81,6 @@ def judge(
         inside = FINE[misfit <= misfit[best] + limit]
         return [float(inside[0]), float(inside[-1])]
 
-    ways = np.gradient(_interpolate(curves, FINE), FINE, axis=0)[best]
     return {
         "friction_deg": float(FINE[best]),
         "interval_95_deg": interval(LIMIT_95),
@@ -92,7 +88,6 @@ def judge(
         "misfit_per_degree_of_freedom": float(misfit[best] / (data.size - 1)),
         "surface_rms_m": float(np.sqrt(((_interpolate(curves, FINE)[best] - data) ** 2).mean())),
         "scatter_about_parabolas_m": float(scatter),
-        "surface_m_per_deg_rms": float(np.sqrt((ways**2).mean())),
         "surface_rms_at_m": {
             f"{f:g} deg": float(np.sqrt(((h - data) ** 2).mean())) for f, h in zip(frictions, heights, strict=True)
         },

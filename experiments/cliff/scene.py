@@ -5,18 +5,21 @@ The wall stands at x = 0, the floor at y = 0, m; the gate is gone at 0 s.
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
 from difsim.sph.continuum import ContinuumState
 from difsim.sph.corrections import AbstractCorrection
 from difsim.typing import Scalar
+from experiments.cliff.surface import heights
 
 COLUMNS, ROWS = 77, 38  # the paper's particles
 SPACING = 2.582e-3  # m
 WIDTH, HEIGHT = COLUMNS * SPACING, ROWS * SPACING
+HIGHEST = 1.2 * HEIGHT  # m: no heap reaches above
 END = 1.0  # s
 GRAVITY = 9.81  # m/s²
 YOUNG, POISSON = 0.84e6, 0.3  # Pa, and 1: a bulk modulus of 700 kPa
@@ -69,7 +72,7 @@ class Cliff:
         still = np.arange(self.grains, count)
         return Continuum(
             material,
-            CubicSpline(SUPPORT * np.sqrt(self.pitch.prod())),
+            self.kernel,
             Viscosity(0.3, 0.7, material.sound if sound is None else sound),
             np.array([0.0, -GRAVITY]),
             np.full(count, DENSITY * self.pitch.prod()),
@@ -80,6 +83,18 @@ class Cliff:
     def state(self, model: Continuum) -> ContinuumState:
         """All at rest, without stress."""
         return model.at_rest(jnp.asarray(self.position))
+
+    def soil(self, states: ContinuumState) -> ContinuumState:
+        """The part of states that is of the soil, without walls and floor."""
+        return jax.tree.map(lambda leaf: leaf[..., : self.grains], states)
+
+    def heights(self, position: Float[Array, "2 n"], x: Float[np.ndarray, " k"]) -> Float[Array, " k"]:
+        """The surface of the soil at `x` m, with its particles at `position` m."""
+        return heights(self.kernel, float(self.pitch.prod()), jnp.asarray(position), jnp.asarray(x), HIGHEST)
+
+    @property
+    def kernel(self) -> CubicSpline:
+        return CubicSpline(SUPPORT * np.sqrt(self.pitch.prod()))
 
 
 def _lattice(columns: range, rows: range, pitch: np.ndarray) -> Float[np.ndarray, "2 m"]:

@@ -67,15 +67,6 @@ def heap(position: Float[np.ndarray, "2 n"], spacing: float, together: float = T
     return label == np.bincount(label).argmax()
 
 
-def reach(x: np.ndarray, y: np.ndarray, least: float) -> float:
-    """How far, m, a profile stays at least `least` m high from its first point on; NaN where it never is."""
-    low = np.flatnonzero(y < least)
-    if low.size == 0:
-        return float(x[-1])
-    k = low[0]
-    return float(np.interp(least, y[[k, k - 1]], x[[k, k - 1]])) if k > 0 else float("nan")
-
-
 def surface_at_rest(
     start: Float[np.ndarray, "2 n"], end: Float[np.ndarray, "2 n"], moved: float
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ parameters, spin rad/s. What a fit takes as known, calibration, markers, mass an
 """
 
 import abc
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -13,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 
 from difsim import rotation
 from difsim.body import RigidBody, RigidState
+from difsim.camera import Camera
 from difsim.declarations import quantity
 from difsim.rotation import Rotation
 from difsim.runge_kutta import runge_kutta4
@@ -24,6 +26,7 @@ from inversion.marquardt import levenberg_marquardt
 from inversion.problem import AbstractProblem, Evaluation
 
 State12 = Float[Array, "12"]
+NAMES = {"position": "m", "velocity": "m/s", "mrp": "1", "spin": "rad/s"}  # of its parts, three numbers each
 
 
 class Known(eqx.Module):
@@ -111,18 +114,12 @@ def images(
 def images_along(rig: Rig, markers: Float[Array, "M 3"], path: RigidState) -> Float[Array, "T C M 2"]:
     """`images` of the states of any path."""
     points = places(markers, path)
-    return jnp.moveaxis(jax.vmap(lambda camera: camera.project(points))(rig), 0, 1)
+    return look(rig, lambda camera: camera.project(points))
 
 
-def visible_along(rig: Rig, markers: Float[Array, "M 3"], path: RigidState) -> Bool[Array, "T C M"]:
-    """Which markers are in the image and on the near side of their own body, whatever else is in the way."""
-    points = places(markers, path)
-
-    def one(camera):
-        near = jax.vmap(camera.faces)(points, path.position)
-        return camera.sees(points) & near
-
-    return jnp.moveaxis(jax.vmap(one)(rig), 0, 1)
+def look(rig: Rig, through: Callable[[Camera], Float[Array, "T M *n"]]) -> Float[Array, "T C M *n"]:
+    """What a function of one camera says of markers at times, for each camera."""
+    return jnp.moveaxis(jax.vmap(through)(rig), 0, 1)
 
 
 class AbstractPixels(AbstractProblem):
@@ -222,14 +219,13 @@ class ArcProblem(AbstractPixels):
 class ArcFit(eqx.Module):
     """The state that fits an arc: `x` [12] and its `covariance` by the noise of pixels alone; `gain` [rows, 12]:
     dx = -gainᵀ dr, for other errors; `rms`: of the pixel residuals in σ, over what was seen; `status`, see
-    Status; `iterations`; `starts`: how many were needed."""
+    Status; `starts`: how many were needed."""
 
     x: State12
     covariance: Float[Array, "12 12"]
     gain: Float[Array, "rows 12"]
     rms: Scalar
     status: Array
-    iterations: Array
     starts: Array
 
 
@@ -262,11 +258,10 @@ def fit_arc(problem: ArcProblem, starts: Float[Array, "k 12"], acceptable: Scala
     information = best.jacobian.T @ best.jacobian  # of s: in x its elements differ by many powers of ten
     inverse = jnp.linalg.inv(information)
     covariance = inverse * problem.scale[:, None] * problem.scale[None, :]
-    return ArcFit(
-        problem.physical(best.x), covariance, jacobian @ covariance, rms(best), best.status, best.iteration, used
-    )
+    return ArcFit(problem.physical(best.x), covariance, jacobian @ covariance, rms(best), best.status, used)
 
 
-def kinetic_energy(body: RigidBody, x: State12) -> Scalar:
-    """Of the body in the state x, J."""
-    return body.kinetic_energy(to_state(x))
+def energy_ratio(states, bodies: tuple[RigidBody, RigidBody]) -> Scalar:
+    """CoR_E of states [arc][body, 12]: kinetic energy of both after over before, in the laboratory frame."""
+    before, after = (sum(b.kinetic_energy(to_state(x)) for b, x in zip(bodies, xs, strict=True)) for xs in states)
+    return after / before

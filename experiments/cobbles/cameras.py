@@ -4,6 +4,9 @@ The paper names the view-ports and gives no dimensions. Ours: x is the line alon
 up in the chamber, the cobbles drift along -y; the view-ports are in the wall z = 0.7 m, "opposite" is z = -0.7 m.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -35,9 +38,9 @@ INTRINSIC, SHIFT, TURN, DISTORTION = 10.0, 5e-3, 1e-4, 0.05  # px, m, rad (taken
 Rig = Camera  # cameras stacked along a leading axis
 
 
-def stack(cameras: list[Camera]) -> Rig:
-    """Several cameras as one, with a leading axis."""
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *cameras)
+def stack(several: Sequence[Any]) -> Any:
+    """Several cameras, states or other objects as one, with a leading axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *several)
 
 
 def scenario(which: int) -> Rig:

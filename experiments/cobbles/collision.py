@@ -1,6 +1,5 @@
 """`difsim cobbles --stage collision`: the paper's collision, with its Figs 4-7 and Tables 5 and 6."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -15,8 +14,8 @@ from difsim.body import RigidState, Stone
 from difsim.dynamics import Pair, PairState
 from difsim.dynamics.pair import AbstractPairLaw
 from experiments.cobbles import collision_pictures, paper
-from experiments.cobbles.laws import LAWS, Law, hard
-from experiments.cobbles.nominal import release, release_tumbled
+from experiments.cobbles.cameras import stack
+from experiments.cobbles.scene import LAWS, Law, hard, release, release_tumbled
 from experiments.cobbles.stones import Cobble, stone
 from experiments.geometry import surface
 from experiments.harness import Found
@@ -28,8 +27,9 @@ STEPS = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3)  # s, in contact
 STEP = STEPS[2]
 ATTITUDES = 1000
 ENDS = (0.0, 2 * paper.DURATION)  # s, of a collision whose way does not matter
+RATIOS = ("energy_ratio", "energy_ratio_cm", "normal_ratio")
 TABLE = tuple((e, a) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS)
-NOMINAL = TABLE.index((paper.RESTITUTION, paper.INCLINATION))
+NOMINAL = {"restitution": paper.RESTITUTION, "inclination": paper.INCLINATION}
 
 
 class Cases(eqx.Module):
@@ -57,7 +57,7 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
     times = jnp.append(jnp.linspace(0.0, paper.DURATION, 51 if quick else 501), ENDS[1])
     cases = _cases()
     found = {name: collisions(body, law, cases, times) for name, law in LAWS.items()}
-    nominal = jax.tree.map(lambda x: x[NOMINAL], found["hard"])
+    nominal = jax.tree.map(lambda x: x[TABLE.index(tuple(NOMINAL.values()))], found["hard"])
     # As many attitudes and times as the tables have are one compilation with them.
     count, until = (len(cases.step), times) if quick else (ATTITUDES, ENDS)
     attitudes = collisions(body, hard, Cases.build(release_tumbled(count, seed=0)), until)
@@ -68,16 +68,10 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
             xr.Dataset({f"attitude_{k}": ("sample", np.asarray(v)) for k, v in outcomes(attitudes).items()}),
         ]
     )
-    finer = (
-        {} if quick else {"points doubled": (fineness, len(body.points)), "table twice as fine": (2 * fineness, 0)}
-    )
-    result["finer"] = "finer", np.array(list(finer), str)  # text, also where there is none
-    result["finer_energy_ratio"] = (
-        ("finer", "restitution"),
-        np.reshape(
-            [_frontal(stone(cobble, *how)) for how in finer.values()], (len(finer), len(paper.RESTITUTIONS))
-        ),
-    )
+    if not quick:
+        finer = {"points doubled": (fineness, len(body.points)), "table twice as fine": (2 * fineness, 0)}
+        ratios = [_frontal(stone(cobble, *how)) for how in finer.values()]
+        result["finer_energy_ratio"] = xr.DataArray(ratios, {"finer": list(finer)}, ("finer", "restitution"))
     marks = surface("faces", moves="position", turns="attitude")
     result["vertices"] = ("vertex", "axis"), cobble.mesh.vertices, {"units": "m"} | marks
     result["faces"] = ("face", "corner"), cobble.mesh.faces
@@ -105,10 +99,9 @@ def collide_all(quick: bool, cobble: Cobble) -> Found:
 
 def _cases() -> Cases:
     """Those of Tables 5 and 6, and the nominal one at each step, Fig. 4: all in one call."""
-    nominal = (paper.RESTITUTION, paper.INCLINATION)
-    rows = [(*case, STEP) for case in TABLE] + [(*nominal, step) for step in STEPS]
+    rows = [(*case, STEP) for case in TABLE] + [(*NOMINAL.values(), step) for step in STEPS]
     e, angles, step = zip(*rows, strict=True)
-    return Cases.build(_stack([release(a) for a in angles]), jnp.array(e), jnp.array(step))
+    return Cases.build(stack([release(a) for a in angles]), jnp.array(e), jnp.array(step))
 
 
 def collisions(body: Stone, law: Law, cases: Cases, times=ENDS) -> Solution:
@@ -163,11 +156,6 @@ def _nominal(body: Stone, found: Solution) -> xr.Dataset:
             "contact_point": ("axis", np.asarray(found.impacts.point), {"units": "m"}),
             "contact_normal": ("axis", np.asarray(found.impacts.normal)),
             "impulse": ("axis", np.asarray(found.impacts.impulse), {"units": "N s"}),
-            "nominal_energy_ratio": float(found.impacts.energy_restitution),
-            "nominal_energy_ratio_cm": float(found.impacts.energy_restitution_cm),
-            "nominal_normal_ratio": float(found.impacts.normal_restitution),
-            "nominal_status": Status(int(found.status)).name,
-            "nominal_contacts": int(found.impacts.count),
         },
         coords={
             "time": ("time", np.asarray(times), {"units": "s"}),
@@ -202,23 +190,17 @@ def _tabulate_law(found: Solution) -> xr.Dataset:
 
 def _frontal(body: Stone) -> np.ndarray:
     """CoR_E for α = 0 and each restitution, hard."""
-    states = _stack([release(0.0)] * len(paper.RESTITUTIONS))
-    return np.asarray(
-        collisions(body, hard, Cases.build(states, jnp.array(paper.RESTITUTIONS))).impacts.energy_restitution
-    )
-
-
-def _stack(states: Sequence[PairState]) -> PairState:
-    return jax.tree.map(lambda *rows: jnp.stack(rows), *states)
+    cases = Cases.build(stack([release(0.0)] * len(paper.RESTITUTIONS)), jnp.array(paper.RESTITUTIONS))
+    return np.asarray(collisions(body, hard, cases).impacts.energy_restitution)
 
 
 def _judge_nominal(result: xr.Dataset) -> dict[str, Any]:
-    numbers = ("contact_time", "nominal_energy_ratio", "nominal_energy_ratio_cm", "nominal_normal_ratio")
+    case = result.sel(NOMINAL | {"model": "hard"})
     energy = {k: 1e3 * result[k].sum("body") for k in ("kinetic", "rotation")}
     return {
-        "status": result["nominal_status"].item(),
-        "contacts": int(result["nominal_contacts"]),
-        **{k.removeprefix("nominal_"): float(result[k]) for k in numbers},
+        "status": Status(int(case["status"])).name,
+        "contacts": int(case["contacts"]),
+        **{k: float(case[k]) for k in ("contact_time", *RATIOS)},
         "contact_point_m": result["contact_point"].values.tolist(),
         "contact_normal": result["contact_normal"].values.tolist(),
         "impulse_N_s": result["impulse"].values.tolist(),
@@ -232,16 +214,10 @@ def _judge_table(table: xr.Dataset) -> dict[str, Any]:
     compared = off.where(off["inclination"] != 15.0)
     return {
         "status": sorted({Status(int(s)).name for s in table["status"].values.ravel()}),
-        "restitution": table["restitution"].values.tolist(),
-        "inclination_deg": table["inclination"].values.tolist(),
-        "energy_ratio": table["energy_ratio"].values.tolist(),
-        "energy_ratio_less_paper": off.values.tolist(),
+        **{k: table[k].values.tolist() for k in ("restitution", "inclination", *RATIOS)},
         "largest_difference_but_at_15_deg": float(np.abs(compared).max()),
         "within_tolerance": bool(np.abs(compared).max() <= TOLERANCE),
         "largest_difference_at_15_deg": float(np.abs(off.sel(inclination=15.0)).max()),
-        "energy_ratio_cm": table["energy_ratio_cm"].values.tolist(),
-        "normal_ratio": table["normal_ratio"].values.tolist(),
-        "normal_ratio_less_paper": (table["normal_ratio"] - table["paper_normal_ratio"]).values.tolist(),
     }
 
 
@@ -249,13 +225,14 @@ def _judge_convergence(result: xr.Dataset) -> dict[str, Any]:
     """Changes of CoR_E: by the step in contact (to the shortest), by a finer surface (α = 0, largest over e)."""
     steps = result["step_energy_ratio"]
     off = np.abs(steps - steps.isel(step=0))
-    frontal = result["energy_ratio"].sel(model="hard", inclination=0.0)
-    finer = np.abs(result["finer_energy_ratio"] - frontal)
-    return {
+    found = {
         "step_s": steps["step"].values.tolist(),
         "by_step": {str(m): off.sel(model=m).values.tolist() for m in result["model"].values},
-        "by_surface": {str(k): float(finer.sel(finer=k).max()) for k in result["finer"].values},
     }
+    if "finer_energy_ratio" in result:
+        finer = np.abs(result["finer_energy_ratio"] - result["energy_ratio"].sel(model="hard", inclination=0.0))
+        found["by_surface"] = finer.max("restitution").to_series().to_dict()
+    return found
 
 
 def _judge_attitudes(result: xr.Dataset) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The pictures of the collision stage, from result.nc alone."""
 
+from collections.abc import Sequence
+
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -10,6 +12,7 @@ from matplotlib.figure import Figure
 
 from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, number
 from difsim.rotation import Rotation
+from experiments.cobbles.paper import INCLINATION, RESTITUTION
 
 COLOURS = (BLUE, RED)  # of the bodies
 MODELS = {"hard": BLACK, "compliant": ORANGE, "smooth": GREEN, "soft": PINK}
@@ -62,6 +65,13 @@ def _shade(ax: Axes, vertices: np.ndarray, faces: np.ndarray, colour: str) -> No
     )
 
 
+def _draw_both(ax: Axes, result: xr.Dataset, values: xr.DataArray, labels: Sequence[str]) -> None:
+    """A number of both bodies against time; dotted: the contact."""
+    for body, colour, line, label in zip(result["body"].values, COLOURS, ("-", "--"), labels, strict=True):
+        ax.plot(result["time"], values.sel(body=body), line, color=colour, linewidth=1.2, label=label)
+    ax.axvline(float(result["contact_time"]), color=GREY, linewidth=0.8, linestyle=":")
+
+
 def _states(result: xr.Dataset) -> Figure:
     rows = (
         ("position", "axis", ("x", "y", "z"), "m"),
@@ -75,41 +85,29 @@ def _states(result: xr.Dataset) -> Figure:
         "dotted: contact"
     )
     grid = figure.subplots(4, 4, sharex=True)
-    time = result["time"].values
     for axes, (name, dim, parts, unit) in zip(grid, rows, strict=True):
         for ax, part in zip(axes, parts, strict=False):
-            for body, colour, line in zip(result["body"].values, COLOURS, ("-", "--"), strict=True):
-                values = result[name].sel(body=body, **{dim: part})
-                ax.plot(time, values, line, color=colour, linewidth=1.2, label=f"body {body}")
-            ax.axvline(float(result["contact_time"]), color=GREY, linewidth=0.8, linestyle=":")
+            _draw_both(ax, result, result[name].sel({dim: part}), ("body 1", "body 2"))
             ax.set_title(f"{name} {part} [{unit}]")
         for ax in axes[len(parts) :]:
             ax.set_axis_off()
     grid[0, 3].legend(*grid[0, 0].get_legend_handles_labels(), frameon=False, loc="center")
-    for ax in grid[3, :3]:
+    for ax in (*grid[3, :3], grid[2, 3]):
         ax.set_xlabel("time [s]")
     grid[2, 3].tick_params(labelbottom=True)
-    grid[2, 3].set_xlabel("time [s]")
     return figure
 
 
 def _energies(result: xr.Dataset) -> Figure:
+    ratio = float(result["energy_ratio"].sel(model="hard", restitution=RESTITUTION, inclination=INCLINATION))
     figure = Figure(figsize=(10, 3.6), layout="constrained")
-    figure.suptitle(
-        f"{result.attrs['cobble']}: energies of the nominal case (Fig. 7), "
-        f"CoR_E {float(result['nominal_energy_ratio']):.3f}"
-    )
-    time = result["time"].values
-    for ax, (name, unit) in zip(
-        figure.subplots(1, 2), (("kinetic", "translation"), ("rotation", "rotation")), strict=True
-    ):
-        for body, colour, line in zip(result["body"].values, COLOURS, ("-", "--"), strict=True):
-            values = 1e3 * result[name].sel(body=body)
-            ax.plot(
-                time, values, line, color=colour, label=f"body {body}: {number(float(values[-1]))} mJ at the end"
-            )
-        ax.axvline(float(result["contact_time"]), color=GREY, linewidth=0.8, linestyle=":")
-        ax.set(xlabel="time [s]", ylabel="energy [mJ]", title=unit, ylim=(0, None))
+    figure.suptitle(f"{result.attrs['cobble']}: energies of the nominal case (Fig. 7), CoR_E {ratio:.3f}")
+    titles = {"kinetic": "translation", "rotation": "rotation"}
+    for ax, (name, title) in zip(figure.subplots(1, 2), titles.items(), strict=True):
+        values = 1e3 * result[name]
+        ends = (number(float(end)) for end in values.isel(time=-1))
+        _draw_both(ax, result, values, [f"body {i}: {end} mJ at the end" for i, end in enumerate(ends, 1)])
+        ax.set(xlabel="time [s]", ylabel="energy [mJ]", title=title, ylim=(0, None))
         ax.legend(frameon=False)
     return figure
 

@@ -7,6 +7,8 @@ cameras, markers and the motion are exact (reverse mode). Those of the motion's 
 central differences: touch is an implicit function with first derivatives only.
 """
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -17,12 +19,11 @@ from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
 from difsim.typing import Scalar
-from experiments.cobbles import design_pictures, paper
+from experiments.cobbles import paper, pictures
 from experiments.cobbles.cameras import SCENARIOS, scenario
-from experiments.cobbles.design_model import APART, Design, Place, predict_errors, slopes
+from experiments.cobbles.design_model import Design, Place, predict_errors, slopes
 from experiments.cobbles.impact import PIXEL, theta_of
-from experiments.cobbles.markers import choose
-from experiments.cobbles.nominal import release
+from experiments.cobbles.scene import release
 from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import TIMES, Sensitivity, Setup, sensitivity, setup
 from experiments.harness import Found
@@ -40,6 +41,7 @@ MOST, MOST_RELEASES = 60, 15
 FAILED = 10.0  # ln σ of a design without one impact
 GROUPS = ("cameras", "markers", "spin", "inclination")
 RELEASE = ("spin", "inclination")
+SCALARS = ("restitution", "friction", "uncalibrated", "seen", "energy_ratio", "contacts")
 
 
 def motion(known: Setup, design: Design) -> Sensitivity:
@@ -66,7 +68,7 @@ def value_and_slope(place: Place, design: Design, free: tuple[str, ...], moved: 
 
     def release_slope(name):
         def release_at(step):
-            return motion(place.known, eqx.tree_at(lambda d: getattr(d, name), design, step))
+            return motion(place.known, replace(design, **{name: step}))
 
         here = np.asarray(getattr(design, name))
         unit = STEP * np.eye(here.size).reshape(here.size, *here.shape)
@@ -90,8 +92,7 @@ def descend(place: Place, design: Design, free: tuple[str, ...], moved: Sensitiv
     held = None if set(free) & set(RELEASE) else moved
 
     def design_at(x) -> Design:
-        new = unravel(jnp.asarray(x))
-        return eqx.tree_at(lambda d: [getattr(d, n) for n in order], design, [new[n] for n in order])
+        return replace(design, **unravel(jnp.asarray(x)))
 
     limits = {
         "cameras": [*WALL, *AIM] * len(place.walls),
@@ -121,22 +122,18 @@ def paper_design(which: int, directions: Float[np.ndarray, "M 3"]) -> tuple[Desi
     return Design(cameras, markers, np.zeros((2, 3)), np.radians(paper.INCLINATION)), position[:, 2]
 
 
-def spins(design: Design, count: int) -> list[Design]:
-    """The release as it is, and with spins drawn within their bounds."""
-    drawn = np.random.default_rng(0).uniform(-SPIN, SPIN, (count, 2, 3))
-    return [design, *(eqx.tree_at(lambda d: d.spin, design, jnp.asarray(w)) for w in drawn)]
-
-
-def inclinations(design: Design) -> list[Design]:
-    """The release as it is, and at the paper's other inclinations."""
-    angles = [np.radians(a) for a in paper.INCLINATIONS if a != paper.INCLINATION]
-    return [design, *(eqx.tree_at(lambda d: d.inclination, design, jnp.asarray(a)) for a in angles)]
+def releases(start: Design, draws: int) -> dict[str, list[Design]]:
+    """The release as it is, and with spins drawn within their bounds; and at the paper's other inclinations."""
+    values = {
+        "spin": np.random.default_rng(0).uniform(-SPIN, SPIN, (draws, 2, 3)),
+        "inclination": [np.radians(a) for a in paper.INCLINATIONS if a != paper.INCLINATION],
+    }
+    return {k: [start, *(replace(start, **{k: jnp.asarray(x)}) for x in v)] for k, v in values.items()}
 
 
 def best(place: Place, start: Design, name: str, tried: list[tuple[Design, Sensitivity]]) -> tuple:
     """`start` with the field `name` of the one of those tried that tells most, and its motion."""
-    field = lambda d: getattr(d, name)  # noqa: E731
-    fair = [(eqx.tree_at(field, start, field(d)), m) for d, m in tried if int(m.contacts) == 1]
+    fair = [(replace(start, **{name: getattr(d, name)}), m) for d, m in tried if int(m.contacts) == 1]
     return min(fair, key=lambda each: float(slopes(place, *each)[0]))
 
 
@@ -147,7 +144,7 @@ def improve(place: Place, start: Design, tried: dict[str, list], quick: bool) ->
     for group in show_progress(GROUPS, "groups"):
         begin, moved = best(place, start, group, tried[group]) if group in RELEASE else (start, nominal)
         found[group] = descend(place, begin, (group,), moved, most_releases if group in RELEASE else most)
-    union = eqx.tree_at(lambda d: [getattr(d, g) for g in GROUPS], start, [getattr(found[g], g) for g in GROUPS])
+    union = Design(**{g: getattr(found[g], g) for g in GROUPS})
     return found | {"all": descend(place, union, GROUPS, nominal, most_releases)}
 
 
@@ -155,9 +152,8 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
     """The paper's three scenarios as they are, and as each group of the design, and all together, make them.
     `quick`: a coarser table of the distance, and few steps."""
     body = stone(cobble, 30 if quick else 80)
-    directions = choose(cobble.mesh.vertices)
-    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    markers = np.tile(directions, (2, 1, 1))  # as designed: `placed` puts them on the surface
+    directions = cobble.markers / np.linalg.norm(cobble.markers, axis=1, keepdims=True)
+    markers = np.tile(directions, (2, 1, 1))  # as designed: `build_setup` puts them on the surface
     tried: dict[str, list] = {}
     designs, rows = {}, []
     for which in show_progress(SCENARIOS, "scenarios"):
@@ -165,7 +161,7 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
         place = Place(setup(body, scenario(which), markers, unknowns), walls, PIXEL)
         rough = Place(setup(body, scenario(which), markers, ("calibration", "markers")), walls, PIXEL)
         if not tried:  # releases do not know of cameras
-            draws = {"spin": spins(start, 2 if quick else DRAWS), "inclination": inclinations(start)}
+            draws = releases(start, 2 if quick else DRAWS)
             tried = {k: [(d, motion(place.known, d)) for d in show_progress(v, k)] for k, v in draws.items()}
         designs[which] = {"paper": start} | improve(place, start, tried, quick)
         for d in designs[which].values():
@@ -174,7 +170,6 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
             rows.append(row | {"uncalibrated": predict_errors(rough, d, moved)["restitution"]})
     result = _dataset(designs, rows)
     result.attrs |= {"cobble": cobble.name, "unknowns": ", ".join(unknowns)}
-    one = dict.fromkeys(("restitution", "friction", "uncalibrated", "seen", "energy_ratio"), "1")
     names = {
         "restitution": "standard deviation of the restitution",
         "friction": "standard deviation of the friction",
@@ -182,56 +177,36 @@ def improve_all(quick: bool, cobble: Cobble, unknowns: tuple[str, ...] = ()) -> 
         "seen": "share of the images in which a marker is seen",
         "cameras": "x and y on the wall, x and y of the aim in the plane z = 0",
     }
-    result = describe(result, "body frame of each stone", one, names)
-    table = {
-        name: {
-            str(w): dict(zip(result["design"].values.tolist(), row.tolist(), strict=True))
-            for w, row in zip(SCENARIOS, result[name].values, strict=True)
-        }
-        for name in ("restitution", "friction", "uncalibrated", "seen", "energy_ratio", "contacts")
-    }
+    units = {"cameras": "m", "markers": "m", "spin": "rad/s", "inclination": "degree"}
+    units |= dict.fromkeys(SCALARS, "1")
+    result = describe(result, "body frame of each stone", units, names)
+    table = {name: result[name].to_pandas().to_dict("index") for name in SCALARS}
     summary = {
         "pixel_sigma": PIXEL,
         "unknowns": ["states", "restitution", "friction", *unknowns],
-        "bounds": {
-            "wall_m": WALL,
-            "aim_m": AIM,
-            "spin_rad_s": SPIN,
-            "inclination_deg": np.degrees(INCLINATION).tolist(),
-            "markers_apart_m": APART,
-        },
         "sigma": {k: table[k] for k in ("restitution", "friction", "uncalibrated")},
         **{k: table[k] for k in ("seen", "energy_ratio", "contacts")},
         "tells_most": {w: min(GROUPS, key=row.get) for w, row in table["restitution"].items()},
-        "designs": {
-            str(w): {k: {n: np.asarray(getattr(d, n)).tolist() for n in GROUPS} for k, d in of.items()}
-            for w, of in designs.items()
-        },
     }
-    return Found(summary, {"result": result}, {"design": design_pictures.draw(result)})
+    return Found(summary, {"result": result}, {"design": pictures.draw_design(result)})
 
 
 def _dataset(designs: dict[int, dict[str, Design]], rows: list[dict[str, Array]]) -> xr.Dataset:
     """Every design, and what it tells; a camera that a scenario has not is NaN."""
-    first = next(iter(designs.values()))
-    shape, dims = (len(designs), len(first)), ("scenario", "design")
-    column = lambda k: np.array([row[k] for row in rows]).reshape(*shape, *np.shape(rows[0][k]))  # noqa: E731
     flat = [d for of in designs.values() for d in of.values()]
-    cameras = np.full((len(flat), 3, 4), np.nan)
-    for row, d in zip(cameras, flat, strict=True):
-        row[: len(d.cameras)] = d.cameras
-    scalars = ("restitution", "friction", "uncalibrated", "seen", "energy_ratio", "contacts")
+    cameras = [np.pad(d.cameras, ((0, 3 - len(d.cameras)), (0, 0)), constant_values=np.nan) for d in flat]
+    columns = {k: ((), [row[k] for row in rows]) for k in SCALARS} | {
+        "cameras": (("camera", "x_y_aim"), cameras),
+        "markers": (("body", "marker", "xyz"), [row["markers"] for row in rows]),
+        "spin": (("body", "xyz"), [d.spin for d in flat]),
+        "inclination": ((), np.degrees([d.inclination for d in flat])),
+    }
+    names = list(next(iter(designs.values())))
+    shape = len(designs), len(names)
     return xr.Dataset(
-        {k: (dims, column(k)) for k in scalars}
-        | {
-            "cameras": ((*dims, "camera", "x_y_aim"), cameras.reshape(*shape, 3, 4), {"units": "m"}),
-            "markers": ((*dims, "body", "marker", "xyz"), column("markers"), {"units": "m"}),
-            "spin": (
-                (*dims, "body", "xyz"),
-                np.array([d.spin for d in flat]).reshape(*shape, 2, 3),
-                {"units": "rad/s"},
-            ),
-            "inclination": (dims, np.degrees([d.inclination for d in flat]).reshape(shape), {"units": "degree"}),
+        {
+            k: (("scenario", "design", *dims), np.reshape(v, (*shape, *np.shape(v)[1:])))
+            for k, (dims, v) in columns.items()
         },
-        coords={"scenario": list(designs), "design": list(first)},
+        coords={"scenario": list(designs), "design": names},
     )

@@ -12,7 +12,7 @@ from difsim.declarations import quantity
 from difsim.dynamics import PairState
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
-from experiments.cobbles.arcs import places
+from experiments.cobbles.arcs import look, places
 from experiments.cobbles.cameras import UP
 from experiments.cobbles.through import (
     FRICTION,
@@ -91,7 +91,7 @@ def visibility(view: View, path: PairState) -> Float[Array, "2 T C M"]:
             inside = jax.nn.sigmoid(pixels / BORDER) * jax.nn.sigmoid((camera.size[None, None] - pixels) / BORDER)
             return near * jnp.prod(inside, axis=-1)
 
-        return jnp.moveaxis(jax.vmap(one)(view.rig), 0, 1)
+        return look(view.rig, one)
 
     return jnp.stack([visibility_of(*each) for each in zip(view.markers, (path.first, path.second), strict=True)])
 

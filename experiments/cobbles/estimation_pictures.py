@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 from difsim.plot.style import BLACK, BLUE, GREY, ORANGE
 from experiments.cobbles.arcs import images
 from experiments.cobbles.montecarlo import Sample, World, times
-from experiments.cobbles.paper import PHANTOM
-from experiments.cobbles.paper_estimation import MONTE_CARLO, PIXEL_NOISE
+from experiments.cobbles.paper import MONTE_CARLO, PHANTOM, PIXEL_NOISE
 
 ARC_COLOURS = (BLUE, ORANGE)
 
@@ -21,8 +20,7 @@ def energy_ratios(disturbed: dict[tuple[int, float], Sample], truth: World) -> F
     ax.axhline(float(truth.energy_ratio), color=GREY, linewidth=0.8, zorder=0)
     ax.text(8.65, float(truth.energy_ratio), "truth", va="bottom", color=GREY)
     for i, (which, pixel) in enumerate(disturbed):
-        made = disturbed[which, pixel]
-        ratio = np.asarray(made.energy_ratio)[np.asarray(made.converged)]
+        ratio = disturbed[which, pixel].good.energy_ratio
         said = ("ours: mean, 3 σ of the samples", "paper: Tables 14 to 16") if i == 0 else (None, None)
         ax.errorbar(i - 0.12, ratio.mean(), 3 * ratio.std(), fmt="o", color=BLUE, markersize=4, label=said[0])
         _, mean, sigma = MONTE_CARLO[which][PIXEL_NOISE.index(pixel)]
@@ -37,8 +35,7 @@ def energy_ratios(disturbed: dict[tuple[int, float], Sample], truth: World) -> F
 
 def ellipsoids(made: Sample) -> Figure:
     """Fig 15: errors of position and spin, with the 3 σ ellipses of the mean covariance that the fits state."""
-    good = np.asarray(made.converged)
-    error, covariance = np.asarray(made.error)[good], np.asarray(made.covariance)[good].mean(axis=0)
+    error, covariance = made.good.error, made.good.covariance.mean(axis=0)
     figure = Figure(figsize=(10, 5.2), layout="constrained")
     axes = figure.subplots(2, 4)
     for row, (first, scale, unit) in enumerate(((0, 1e3, "mm"), (9, 1.0, "rad/s"))):

@@ -17,24 +17,21 @@ from difsim.body import RigidBody
 from difsim.declarations import quantity
 from difsim.dynamics import Pair, PairState
 from difsim.typing import Scalar
+from experiments.cobbles import paper
 from experiments.cobbles.arcs import (
     ArcFit,
     ArcProblem,
     Known,
     Tracks,
     coast,
+    energy_ratio,
     fit_arc,
     images,
-    kinetic_energy,
     to_state,
     to_vector,
 )
-from experiments.cobbles.cameras import half_widths, miscalibrate, scenario
-from experiments.cobbles.laws import hard
-from experiments.cobbles.markers import choose
-from experiments.cobbles.nominal import release
-from experiments.cobbles.paper import FRICTION, INCLINATION, RESTITUTION
-from experiments.cobbles.paper_estimation import ACCELERATION, ARCS, BOX, EPOCHS, INERTIA_ERROR, MASS_ERROR
+from experiments.cobbles.cameras import half_widths, miscalibrate, scenario, stack
+from experiments.cobbles.scene import hard, release
 from experiments.cobbles.stones import Cobble, stone
 from experiments.cobbles.through import View, is_facing, is_hidden
 from inversion import map_batched
@@ -57,7 +54,7 @@ class Disturbances(eqx.Module):
 
 def table_13(pixel: float, marker: float) -> Disturbances:
     """Every row of Table 13."""
-    return Disturbances(pixel, marker, 1.0, MASS_ERROR, INERTIA_ERROR, ACCELERATION)
+    return Disturbances(pixel, marker, 1.0, paper.MASS_ERROR, paper.INERTIA_ERROR, paper.ACCELERATION)
 
 
 class World(eqx.Module):
@@ -76,14 +73,14 @@ class World(eqx.Module):
 
 def times(arc: int) -> np.ndarray:
     """Instants s of the measurements: Table 8 and the text."""
-    return np.linspace(*ARCS[arc], EPOCHS[arc])
+    return np.linspace(*paper.ARCS[arc], paper.EPOCHS[arc])
 
 
 def world(which: int, cobble: Cobble) -> World:
     """The truth as scenario `which` sees it: the nominal collision of two equal cobbles with the same markers."""
-    body, markers, rig = stone(cobble), choose(cobble.mesh.vertices), scenario(which)
-    pair = Pair(body, body, hard(RESTITUTION, FRICTION, None))
-    found = simulate(pair, release(INCLINATION), np.array([ARCS[0][0], ARCS[1][0]]))
+    body, markers, rig = stone(cobble), cobble.markers, scenario(which)
+    pair = Pair(body, body, hard(paper.RESTITUTION, paper.FRICTION, None))
+    found = simulate(pair, release(paper.INCLINATION), np.array([paper.ARCS[0][0], paper.ARCS[1][0]]))
     both = (found.states.first, found.states.second)
     states = tuple(jnp.stack([to_vector(jax.tree.map(lambda x, a=a: x[a], s)) for s in both]) for a in (0, 1))
     view = View(rig, np.stack([markers, markers]))
@@ -97,16 +94,10 @@ def world(which: int, cobble: Cobble) -> World:
     return World((known, known), states, tuple(see(states[arc], jnp.asarray(times(arc))) for arc in (0, 1)))
 
 
-def energy_ratio(states, bodies: tuple[RigidBody, RigidBody]) -> Scalar:
-    """CoR_E of states [arc][body, 12]: kinetic energy of both after over before, in the laboratory frame."""
-    before, after = (sum(kinetic_energy(b, x) for b, x in zip(bodies, xs, strict=True)) for xs in states)
-    return after / before
-
-
 class Sample(eqx.Module):
     """One sample: errors of the states [arc, body, 12], their covariance, errors in standard deviations squared
     with both covariances (`nees`, of 12, and of position and spin alone, 3 each: [arc, body, (all, position,
-    spin)]), rms of the way [arc, body, (position m, spin rad/s)], rms of the residual px, status, iterations,
+    spin)]), rms of the way [arc, body, (position m, spin rad/s)], rms of the residual px, status,
     starts [arc, body]; CoR_E and its standard deviation as the fit states it."""
 
     error: Array
@@ -116,7 +107,6 @@ class Sample(eqx.Module):
     way: Array
     residual: Array
     status: Array
-    iterations: Array
     starts: Array
     energy_ratio: Scalar
     energy_ratio_sigma: Scalar
@@ -126,6 +116,11 @@ class Sample(eqx.Module):
         """Whether all four searches ended by themselves, with a residual that is no wrong minimum's."""
         ended = sum(self.status == int(s) for s in ENDED) > 0
         return jnp.all(ended & (self.residual <= ACCEPTABLE), axis=(-2, -1))
+
+    @property
+    def good(self) -> "Sample":
+        """Of many samples those that converged, as NumPy."""
+        return jax.tree.map(lambda x: np.asarray(x)[np.asarray(self.converged)], self)
 
 
 def standard_deviations(known: Known, d: Disturbances) -> Known:
@@ -192,7 +187,7 @@ def sample(truth: World, d: Disturbances, key: Array) -> Sample:
     rig = miscalibrate(truth.known[0].rig, d.calibration, calibration)
     keys = jax.random.split(key, 2)
     known = [mistaken(k, rig, d, key) for k, key in zip(truth.known, keys, strict=True)]
-    bodies, worlds = (jax.tree.map(lambda *a: jnp.stack(a), *pair) for pair in (known, truth.known))
+    bodies, worlds = stack(known), stack(truth.known)
 
     def arc(which):
         t = jnp.asarray(times(which))
@@ -203,42 +198,34 @@ def sample(truth: World, d: Disturbances, key: Array) -> Sample:
             acceleration = d.acceleration * jax.random.normal(push, (t.size - 1, 3))
             pixels = images(real, x, t, acceleration)
             pixels = pixels + d.pixel * jax.random.normal(pixel, pixels.shape)
-            problem = ArcProblem(mine, Tracks(t, pixels, seen), d.pixel, jnp.inf, x, jnp.asarray(BOX[which]))
+            problem = ArcProblem(mine, Tracks(t, pixels, seen), d.pixel, jnp.inf, x, jnp.asarray(paper.BOX[which]))
             starts = jax.random.uniform(guess, (STARTS, 12), minval=-1.0, maxval=1.0)
             fit = fit_arc(problem, starts, ACCEPTABLE / d.pixel)
-            by_known, by_push = consider_parameters(fit, problem)
-            total = covariance(fit, (by_known, by_push), mine, d)
-            error = fit.x - x
+            by_errors = consider_parameters(fit, problem)
             estimated, true = coast(mine.body, to_state(fit.x), t), coast(real.body, to_state(x), t, acceleration)
-            way = jnp.stack(
-                [
-                    jnp.sqrt(jnp.mean(jnp.sum((getattr(estimated, n) - getattr(true, n)) ** 2, axis=1)))
-                    for n in ("position", "spin")
-                ]
-            )
-            return fit, by_known, by_push, error, total, way
+            off = [getattr(estimated, n) - getattr(true, n) for n in ("position", "spin")]
+            numbers = {
+                "error": fit.x - x,
+                "covariance": covariance(fit, by_errors, mine, d),
+                "way": jnp.stack([jnp.sqrt(jnp.mean(jnp.sum(each**2, axis=1))) for each in off]),
+                "residual": fit.rms * d.pixel,
+                "status": fit.status,
+                "starts": fit.starts,
+            }
+            return fit.x, fit.covariance, by_errors, numbers
 
         row_keys = jax.random.split(jax.random.fold_in(key, which), 2)
         return jax.lax.map(one, (truth.states[which], truth.seen[which], bodies, worlds, row_keys))
 
-    found = (arc(0), arc(1))
-    fits = [arc[0] for arc in found]
-    slopes = [[jax.tree.map(lambda leaf, b=b: leaf[b], arc[1:3]) for b in (0, 1)] for arc in found]
-    error, total, way = (jnp.stack([arc[i] for arc in found]) for i in (3, 4, 5))
-    noise = jnp.stack([f.covariance for f in fits])
-    estimate = tuple(f.x for f in fits)
-    ratio = energy_ratio(estimate, tuple(k.body for k in known))
+    estimate, noise, by_errors, numbers = zip(arc(0), arc(1), strict=True)
+    slopes = [[jax.tree.map(lambda leaf, b=b: leaf[b], of_arc) for b in (0, 1)] for of_arc in by_errors]
+    noise, numbers = jnp.stack(noise), stack(numbers)
+    distances = jax.vmap(jax.vmap(_distances))
     return Sample(
-        error=error,
-        covariance=total,
-        nees=jax.vmap(jax.vmap(_distances))(error, total),
-        nees_noise=jax.vmap(jax.vmap(_distances))(error, noise),
-        way=way,
-        residual=jnp.stack([f.rms for f in fits]) * d.pixel,
-        status=jnp.stack([f.status for f in fits]),
-        iterations=jnp.stack([f.iterations for f in fits]),
-        starts=jnp.stack([f.starts for f in fits]),
-        energy_ratio=ratio,
+        **numbers,
+        nees=distances(numbers["error"], numbers["covariance"]),
+        nees_noise=distances(numbers["error"], noise),
+        energy_ratio=energy_ratio(estimate, tuple(k.body for k in known)),
         energy_ratio_sigma=ratio_sigma(estimate, known, noise, slopes, d),
     )
 
@@ -262,12 +249,10 @@ def ratio_sigma(estimate, known: list[Known], noise: Array, slopes, d: Disturban
     of_body = [add(through[0, b][0], through[1, b][0]) for b in (0, 1)]
     widths = [standard_deviations(k, d) for k in known]
     terms = [(add(of_body[0].rig, of_body[1].rig), widths[0].rig)]
-    for b in (0, 1):
-        terms.append((add(of_body[b].body, direct[b]), widths[b].body))
-        terms.append((of_body[b].markers, widths[b].markers))
-    for case in cases:
-        push = through[case][1]
-        terms.append((push, jnp.broadcast_to(d.acceleration, push.shape)))
+    for slope, by_body, width in zip(of_body, direct, widths, strict=True):
+        terms += [(add(slope.body, by_body), width.body), (slope.markers, width.markers)]
+    pushes = [push for _, push in through.values()]
+    terms += [(push, jnp.broadcast_to(d.acceleration, push.shape)) for push in pushes]
     for slope, width in terms:
         variance += sum(jax.tree.leaves(jax.tree.map(lambda g, s: jnp.sum((g * s) ** 2), slope, width)))
     return jnp.sqrt(variance)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from experiments.cobbles import collision, design, estimation, impact, posterior
+from experiments.cobbles import collision, design, estimation, impact, posterior, tracks
 from experiments.cobbles.stones import Cobble, bennu, cobble
 from experiments.harness import SEED, Found, Study
 
@@ -69,7 +69,7 @@ class Cobbles(Study):
 
 def _estimate(options: Cobbles, out: Path) -> Found:
     if options.tracks:
-        return estimation.estimate_tracks(options.tracks, options.calibration, options.mesh)
+        return tracks.estimate_tracks(options.tracks, options.calibration, options.mesh)
     return estimation.estimate(options.quick, options.stone(), out, options.executor)
 
 

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from scipy.spatial import ConvexHull
 
 from difsim import mesh
 from difsim.body import Stone
 from difsim.mesh import TriMesh
 from difsim.session import CACHE
-from experiments.cobbles.paper import INERTIA, LENGTH, MASS, VERTICES
+from experiments.cobbles.paper import INERTIA, LENGTH, MARKERS, MASS, VERTICES
 
 BENNU = Path("Bennu") / "bennu_osirisrex2019_2692f.obj"
 # Which way a principal axis points is free, and so which sides of the cobbles meet. Without this half turn about z
@@ -34,6 +35,18 @@ class Cobble(NamedTuple):
     mesh: TriMesh
     mass: float
     inertia: np.ndarray
+
+    @property
+    def markers(self) -> Float[np.ndarray, "M 3"]:
+        """Vertices far from each other, m: the furthest from the centre, then always the one furthest from those that
+        are taken. The paper takes vertices of its mesh too, and does not say which."""
+        vertices = self.mesh.vertices
+        taken = [int(np.argmax(np.linalg.norm(vertices, axis=1)))]
+        distance = np.full(len(vertices), np.inf)
+        while len(taken) < MARKERS:
+            distance = np.minimum(distance, np.linalg.norm(vertices - vertices[taken[-1]], axis=1))
+            taken.append(int(np.argmax(distance)))
+        return vertices[taken]
 
 
 def cobble(shape: str, seed: int) -> Cobble:

@@ -15,17 +15,15 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
 from difsim import MaxImpacts, Solution, simulate
-from difsim.body import Stone
+from difsim.body import RigidState, Stone
 from difsim.declarations import quantity
 from difsim.dynamics import CompliantPair, Pair, PairState
 from difsim.dynamics.pair import AbstractPairLaw
 from difsim.typing import Scalar
 from experiments.cobbles import paper
-from experiments.cobbles.arcs import AbstractPixels, images_along, to_state, visible_along
+from experiments.cobbles.arcs import AbstractPixels, images_along, look, places, to_state
 from experiments.cobbles.cameras import Rig, half_widths
-from experiments.cobbles.laws import STIFFNESS, hard
-from experiments.cobbles.occlusion import is_occluded
-from experiments.cobbles.paper_estimation import MARKER_NOISE
+from experiments.cobbles.scene import STIFFNESS, hard
 
 TIMES = np.linspace(0.0, paper.DURATION, 51)  # s: one in 0.05 s as in the paper's arcs
 RESTITUTION, FRICTION = 24, 25  # where they are in θ
@@ -33,6 +31,8 @@ STATES = 24  # numbers of both states, before them
 PRIOR = (0.5, 0.5)  # of friction, mean and standard deviation: where the contact sticks, nothing else tells it
 COMPLIANCE = (-np.log(STIFFNESS), 0.7)  # of ln C, C in m/N: known to a factor of 2
 STEP = 5e-5  # s, in a contact of 2 ms
+# Of the chord of a line of sight through the ball around the other stone: 4 mm apart in a ball of 12 cm.
+SAMPLES = np.linspace(0.0, 1.0, 31)
 Law = Callable[[Array], AbstractPairLaw]  # of θ
 
 
@@ -87,7 +87,7 @@ def setup(stone: Stone, rig: Rig, markers: Float[np.ndarray, "2 M 3"], unknowns:
     of_uniform = ("calibration" in unknowns) / np.sqrt(3.0)  # Table 13's are half-widths
     spread = View(
         jax.tree.map(lambda w: of_uniform * w, half_widths(rig)),
-        jnp.full_like(view.markers, MARKER_NOISE if "markers" in unknowns else 0.0),
+        jnp.full_like(view.markers, paper.MARKER_NOISE if "markers" in unknowns else 0.0),
     )
     loose = tuple(np.flatnonzero(np.asarray(ravel_pytree(spread)[0])).tolist())
     centre, width = np.zeros(26), np.full(26, np.inf)
@@ -113,14 +113,40 @@ def images(view: View, path: PairState) -> Float[Array, "2 T C M 2"]:
 
 def is_facing(view: View, path: PairState) -> Bool[Array, "2 T C M"]:
     """Which markers are in the image and on the near side of their body."""
-    ways = zip(view.markers, (path.first, path.second), strict=True)
-    return jnp.stack([visible_along(view.rig, markers, way) for markers, way in ways])
+
+    def one(markers, way):
+        points = places(markers, way)
+        return look(view.rig, lambda camera: camera.sees(points) & jax.vmap(camera.faces)(points, way.position))
+
+    return jnp.stack([one(*each) for each in zip(view.markers, (path.first, path.second), strict=True)])
 
 
 def is_hidden(stone: Stone, view: View, path: PairState) -> Bool[Array, "2 T C M"]:
     """Which markers are behind the other stone."""
     ways = zip(view.markers, (path.first, path.second), (path.second, path.first), strict=True)
     return jnp.stack([is_occluded(stone, view.rig, *way) for way in ways])
+
+
+def is_occluded(
+    other: Stone, rig: Rig, markers: Float[Array, "M 3"], path: RigidState, hider: RigidState
+) -> Bool[Array, "T C M"]:
+    """Whether the line from a camera to a marker of the body on `path` goes through the stone `other`, which is on
+    the path `hider`. Not for derivatives."""
+
+    def is_behind(camera, marker, body, stone):
+        ends = camera, body.point(marker)
+        eye, mark = (stone.rotation.inverse @ (p - stone.position) for p in ends)
+        way = mark - eye
+        nearest, length = -(eye @ way) / (way @ way), jnp.sqrt(way @ way)
+        apart = eye + nearest * way
+        half = jnp.sqrt(jnp.maximum(other.radius**2 - apart @ apart, 0.0)) / length
+        share = jnp.clip(nearest + half * (2 * SAMPLES - 1), 0.0, 1.0)
+        return jnp.any(jax.vmap(other.shape.distance)(eye[None] + share[:, None] * way[None]) < 0)
+
+    over_markers = jax.vmap(is_behind, in_axes=(None, 0, None, None))
+    over_cameras = jax.vmap(over_markers, in_axes=(0, None, None, None))
+    eyes = jax.vmap(lambda camera: camera.position)(rig)
+    return jax.vmap(over_cameras, in_axes=(None, None, 0, 0))(eyes, markers, path, hider)
 
 
 class Sensitivity(eqx.Module):

@@ -45,19 +45,17 @@ class Heap(NamedTuple):
             raise ValueError(f"Heap: no ring is {THIN * size:.4g} m thick: these grains are no heap")
         if thick[-1] == rings - 1:
             raise ValueError(f"Heap: it reaches past {edges[-1]:.4g} m: give more than {rings} rings")
-        front = _front(middle, height, thick[-1], THIN * size)
-        beyond = float(volume[away > front].sum() / volume.sum())
+        # Where the line from the last thick ring to the next, which is thinner, falls through the limit.
+        last = slice(thick[-1], thick[-1] + 2)
+        front = float(np.interp(THIN * size, height[last][::-1], middle[last][::-1]))
         top = float(inside[:3].sum() / PACKED / (np.pi * edges[3] ** 2))
-        return cls(middle, height, front, beyond, top, _slope(middle, height, top))
-
-
-def _front(r: np.ndarray, height: np.ndarray, last: int, thin: float) -> float:
-    """Where the line between the last thick ring and the next falls through `thin`."""
-    fall = height[last] - height[last + 1]
-    return float(r[last] + (r[last + 1] - r[last]) * (height[last] - thin) / fall)
-
-
-def _slope(r: np.ndarray, height: np.ndarray, top: float) -> float:
-    low, high = (share * top for share in FLANK)
-    here = (height > low) & (height < high)
-    return float(-np.degrees(np.arctan(np.polyfit(r[here], height[here], 1)[0]))) if here.sum() > 1 else np.nan
+        flank = (height > FLANK[0] * top) & (height < FLANK[1] * top)
+        slope = np.polyfit(middle[flank], height[flank], 1)[0] if flank.sum() > 1 else np.nan
+        return cls(
+            middle,
+            height,
+            front,
+            beyond=float(volume[away > front].sum() / volume.sum()),
+            top=top,
+            slope=float(-np.degrees(np.arctan(slope))),
+        )

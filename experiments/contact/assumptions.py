@@ -69,25 +69,21 @@ def compare(path: Path, count: int, seed: int) -> Found:
     **Arguments:** `path` of the case, whose series are left out; `count` of draws of each row; `seed`. **Returns:**
     what the harness writes.
     """
-    listed = list_rows(path)
-    found = [weigh(path, row, count, seed) for row in listed]
-    case = read_case(path)
-    names = case.unknown
-    table = np.full((len(listed), len(names), len(ENDS)), np.nan)
-    for i, one in enumerate(found):
-        for name, values in one["unknowns"].items():
-            if name in names:
-                table[i, names.index(name)] = values
-    data = {"interval": (("row", "parameter", "end"), table, {"units": "see the unknowns"})}
-    coords = {"row": [row.name for row in listed], "parameter": names, "end": list(ENDS)}
-    units = [case.parameters[name].unit for name in names]
-    result = describe(xr.Dataset(data, coords=coords).assign_coords(unit=("parameter", units)))
+    listed, case = list_rows(path), read_case(path)
+    found, names = [weigh(path, row, count, seed) for row in listed], case.unknown
+    none = np.full(len(ENDS), np.nan)
+    table = [[one["unknowns"].get(name, none) for name in names] for one in found]
+    result = xr.Dataset(
+        {"interval": (("row", "parameter", "end"), np.array(table), {"units": "see the unknowns"})},
+        {"row": [row.name for row in listed], "parameter": names, "end": list(ENDS)},
+    )
+    result = describe(result.assign_coords(unit=("parameter", [case.parameters[name].unit for name in names])))
     rows = []
     for row, one in zip(listed, found, strict=True):
         gained = one["log_evidence"] - found[0]["log_evidence"] if row.has_same_errors else None
         cells = {"assumption": row.name, "independent draws": one["size"], "log evidence gained": gained}
-        for name, values in one["unknowns"].items():
-            cells[f"{name}: median"], cells[f"{name}: 95 %"] = values[1], [values[0], values[2]]
+        for name, (low, middle, high) in one["unknowns"].items():
+            cells |= {f"{name}: median": middle, f"{name}: 95 %": [low, high]}
         rows.append(cells)
     summary = {"title": case.title, "simulations": count * len(listed), "rows": rows}
     return Found(summary, {"assumptions": result}, {"assumptions": draw(result, case.title)})

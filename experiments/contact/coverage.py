@@ -48,7 +48,7 @@ def cover(case: Case, repetitions: int, seed: int, out: Path, executor: Executor
     if problem.discrete:
         raise ValueError(f"--stage coverage is of numbers: decide {', '.join(problem.discrete)} in the case")
     kept = Checkpoint(out / "coverage.checkpoint", (case.law, case.parameters, case.data, SETTINGS))
-    return calibrate(Repetition(problem), repetitions, seed, BINS, kept, executor)
+    return calibrate(Repetition(problem).repeat, problem.names, (), repetitions, seed, BINS, kept, executor)
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,6 @@ class Repetition:
     """Posteriors of synthetic data. **Arguments:** `problem`, whose data are replaced."""
 
     problem: Problem
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.problem.names
-
-    @property
-    def discrete(self) -> set[str]:
-        return set()
 
     def repeat(self, seed: int) -> dict[str, np.ndarray]:
         """The rank and the probability below the truth of each unknown, in one posterior. **Arguments:** `seed`."""

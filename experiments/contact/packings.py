@@ -51,44 +51,37 @@ class Plate(NamedTuple):
     gravity: float
 
 
-def compare(path: Path, count: int, seed: int, is_quick: bool) -> Found:
+def compare(case_file: Path, count: int, seed: int, is_quick: bool) -> Found:
     """Paths of the plate in grains, the law's fits to them, and the posterior of the case with what these leave.
 
-    **Arguments:** `path` of the case, whose numbers are read at times; `count` of draws of its prior; `seed`;
+    **Arguments:** `case_file`, whose numbers are read at times; `count` of draws of its prior; `seed`;
     `is_quick`: one bed of coarse grains. **Returns:** what the harness writes.
     """
-    case = read_case(path)
+    case = read_case(case_file)
     cube = Cube(pose(case))
     medians = cube.problem.to_dict(jnp.asarray(cube.physical(np.full((1, cube.active.size), 0.5))[0]))
     plate = Plate(*(float(medians[name]) for name in Plate._fields))
     read = {name: case.times[name] for name in case.data.names if 0 < case.times.get(name, 0.0) < np.inf}
     if not read or medians["roundness"]:
-        raise ValueError(f"{path}: --stage packings takes a plate with a depth or a speed at a time (time_s)")
+        raise ValueError(f"{case_file}: --stage packings takes a plate with a depth or a speed at a time (time_s)")
     times = np.linspace(0.0, max(read.values()), 1 + PARTS)
     rows, paths, left = [], [], []
-    beds = list(POURED)[:1] if is_quick else POURED
-    for name, friction in show_progress([(name, friction) for name in beds for friction in FRICTIONS], "plates"):
+    plates = [(name, friction) for name in list(POURED)[: 1 if is_quick else None] for friction in FRICTIONS]
+    for name, friction in show_progress(plates, "plates"):
         bed = settle(recipe(plate.radius, POURED[name], COARSE if is_quick else GRAIN))
-        depth, speed = press(bed, friction, plate, times)
-        law, fitted = fit_law(plate, times, speed)
-        seen = {k: float(np.interp(t, times, {"depth": depth, "speed": speed}[k])) for k, t in read.items()}
+        path = press(bed, friction, plate, times)
+        law, fitted = fit_law(plate, times, path["speed"])
+        seen = {k: float(np.interp(t, times, path[k])) for k, t in read.items()}
         left.append([float(getattr(fitted, f"{k}_at")(jnp.asarray(t))) - seen[k] for k, t in read.items()])
-        rows.append(
-            {"packing": name, "solid_fraction": bed.figures.solid_fraction, "friction": friction, **seen, **law}
-        )
-        paths.append((depth, speed))
+        about = {"packing": name, "solid_fraction": bed.figures.solid_fraction, "friction": friction}
+        rows.append(about | seen | law)
+        paths.append(xr.Dataset({k: ("time", x) for k, x in path.items()}, {"time": times} | about))
     discrepancy = dict(zip(read, np.sqrt(np.mean(np.square(left), axis=0)).tolist(), strict=True))
-    sigmas = {k: float(np.hypot(case.data[k].sigma, discrepancy[k])) for k in read}
-    wider = {f"observations.{k}.sigma": sigma for k, sigma in sigmas.items()}
+    wider = {f"observations.{k}.sigma": float(np.hypot(case.data[k].sigma, off)) for k, off in discrepancy.items()}
     both = Row("as the file has it", {}), Row("with what the law leaves", wider, False)
-    posteriors = {row.name: weigh(path, row, count, seed)["unknowns"] for row in both}
-    paths = np.array(paths)
-    result = xr.Dataset(
-        {"depth": (("run", "time"), paths[:, 0]), "speed": (("run", "time"), paths[:, 1])},
-        coords={"time": times}
-        | {k: ("run", [row[k] for row in rows]) for k in ("packing", "solid_fraction", "friction")},
-    )
+    posteriors = {row.name: weigh(case_file, row, count, seed)["unknowns"] for row in both}
     units = {"depth": "m", "speed": "m/s", "time": "s", "solid_fraction": "1", "friction": "1"}
+    result = describe(xr.concat(paths, "run"), units=units)
     measured = {
         k: {"time_s": t, "value": float(case.data[k].value), "sigma": float(case.data[k].sigma)}
         for k, t in read.items()
@@ -100,7 +93,7 @@ def compare(path: Path, count: int, seed: int, is_quick: bool) -> Found:
         "discrepancy": discrepancy,
         "posteriors": {name: {k: v.tolist() for k, v in row.items()} for name, row in posteriors.items()},
     }
-    return Found(summary, {"result": describe(result, units=units)}, {"packings": draw_packings(result, measured)})
+    return Found(summary, {"result": result}, {"packings": draw_packings(result, measured)})
 
 
 def recipe(radius: float, friction: float, grain: float = GRAIN) -> BedSpecification:
@@ -110,10 +103,10 @@ def recipe(radius: float, friction: float, grain: float = GRAIN) -> BedSpecifica
     return BedSpecification(law, sizes, DENSITY, container, DEEP * radius, RESTS, POUR)
 
 
-def press(bed: Bed, friction: float, plate: Plate, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Depths m from the first touch, and speeds m/s downwards, of the plate in a bed whose grains have a `friction`.
+def press(bed: Bed, friction: float, plate: Plate, times: np.ndarray) -> dict[str, np.ndarray]:
+    """The `depth` m from the first touch, and the `speed` m/s downwards, of the plate in a bed of a `friction`.
 
-    **Arguments:** `bed`; `friction`; `plate`; `times`, s. **Returns:** both [times].
+    **Arguments:** `bed`; `friction` of its grains; `plate`; `times`, s. **Returns:** both [times] by name.
     """
     ground = eqx.tree_at(lambda b: b.grains.law, bed, replace(bed.grains.law, friction=friction))
     thickness = THICK * plate.radius
@@ -122,7 +115,7 @@ def press(bed: Bed, friction: float, plate: Plate, times: np.ndarray) -> tuple[n
     solver = Courant(COURANT, neighbours=allocate(grains, state, SKIN, ROOM))
     path = run(grains, state, times, solver=solver, save=lambda state: state.clumps[0]).states
     height = np.asarray(path.position[:, 2])
-    return height[0] - height, -np.asarray(path.velocity[:, 2])
+    return {"depth": height[0] - height, "speed": -np.asarray(path.velocity[:, 2])}
 
 
 def fit_law(plate: Plate, times: np.ndarray, speed: np.ndarray) -> tuple[dict[str, float], Any]:

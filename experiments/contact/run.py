@@ -101,21 +101,17 @@ def polish(problem: Problem, posterior: Posterior) -> Fit:
 def summarise(case: Case, posterior: Posterior, best: Fit, unknowns: dict[str, Any]) -> dict[str, Any]:
     """The content of the report on a fit."""
     predicted, _ = posterior.problem.predict({k: jax.numpy.asarray(v) for k, v in best.values.items()})
-    numbers = {name: each for name, each in case.data.table.items() if name != "series"}
     measured = {
-        k: {
-            "measured": float(each.value),
-            "sigma": float(each.sigma),
-            "fit": float(predicted[k]),
-            "unit": each.unit,
-        }
-        for k, each in numbers.items()
+        k: {"measured": float(x.value), "sigma": float(x.sigma), "fit": float(predicted[k]), "unit": x.unit}
+        for k, x in case.data.table.items()
+        if k != "series"
     }
-    found = {"title": case.title, "law": case.law, "explains_data": posterior.explains_data}
-    found |= {"unknowns": unknowns, "measured": measured, "posterior": posteriors.quality(posterior)}
     fitted = {"misfit": best.misfit, "data": best.data, "status": best.status.name, "doubt": best.doubt or "none"}
-    found["fit"] = fitted
-    found["simulations"] = {"of the posterior": posterior.calls.forward, "of the fit": best.calls.forward}
+    found = {
+        **{"title": case.title, "law": case.law, "explains_data": posterior.explains_data},
+        **{"unknowns": unknowns, "measured": measured, "posterior": posteriors.quality(posterior), "fit": fitted},
+        "simulations": {"of the posterior": posterior.calls.forward, "of the fit": best.calls.forward},
+    }
     if case.series is not None:
         beyond = np.asarray(case.data["series"].noise.beyond)
         found["series"] = {"readings": beyond.size, "clipped": int(np.sum(beyond != 0)), "gaps": case.series.gaps}

@@ -8,13 +8,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from difsim.session import CACHE
 from experiments.foot.calibration import TABLE, UNKNOWNS, cross_validate, energy_by_law, fit_factors
-from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, fall_by_law, results, throws
+from experiments.foot.footpads import GRAINS, LOAD, SPEED, UNTIL, Throw, find_way_by_law, results, throws
 from experiments.foot.soils import FRICTIONS, ground_of
 from experiments.harness import Found
 from experiments.records import provenance, write_json
@@ -59,21 +58,15 @@ def calibrate(out: Path, width: float, executor: Executor | None, seed: int = 0,
         "sigma": sigma,
     }
     write_json(out / TABLE.name, table)
-    ways = np.array(
-        [
-            [row["way"], row["law_way"], _way(one, row, factors, until)]
-            for one, row in zip(wanted, rows, strict=False)
-            if row["stands"]  # others were left above the floor, where the law goes on
-        ]
-    )
-    off = np.log(ways[:, 1:] / ways[:, :1])
+    # The others were left above the floor, where the law goes on.
+    stood = [(one, row) for one, row in zip(wanted, rows, strict=False) if row["stands"]]
+    ways = np.array([[row["way"], row["law_way"], _way(one, row, factors, until)] for one, row in stood])
+    off = _rms(np.log(ways[:, 1:] / ways[:, :1]))
     summary = {
         "factors": named,
         "sigma": sigma,
         "others": compare_alternatives(points, rows),
-        "rms_ln_of_law_over_grains_way": dict(
-            zip(("as it stands", "calibrated"), np.sqrt(np.mean(off**2, axis=0)).tolist(), strict=True)
-        ),
+        "rms_ln_of_law_over_grains_way": dict(zip(("as it stands", "calibrated"), off.tolist(), strict=True)),
         "throws": [
             one._asdict() | row | {"soil": one.soil._asdict()} for one, row in zip(wanted, found, strict=True)
         ],
@@ -103,14 +96,12 @@ def errors(factors: Float[np.ndarray, "2"], wanted: list[Throw], found: Rows) ->
 
     def change(why):
         off = [ratio[one.key] - ratio[one.twin(wanted[0]).key] for one in wanted if one.why == why]
-        return _rms(np.array(off))
+        return float(_rms(np.array(off)))
 
-    taken, work = columns(found[:COUNT])
+    (taken, work), below = columns(found[:COUNT]), factors_below_surface(found[:COUNT])
     parts = {
-        "soil": _rms(cross_validate(taken, work)),
-        "surface": _rms(
-            np.log(energy_by_law(work, factors_below_surface(found[:COUNT])) / energy_by_law(work, factors))
-        ),
+        "soil": float(_rms(cross_validate(taken, work))),
+        "surface": float(_rms(np.log(energy_by_law(work, below) / energy_by_law(work, factors)))),
         **{why: change(why) for why in ("speed", "load", "width", "diameter")},
     }
     again = [ratio[one.key] for one in wanted if one.why == "again"]
@@ -130,33 +121,29 @@ def compare_alternatives(points: Float[np.ndarray, "k 5"], rows: Rows) -> dict[s
     x = np.where(LOGARITHMIC, np.log(points), points)
     whole = np.log(taken / work.sum(axis=1))
     rest = np.log(taken / energy_by_law(work, fit_factors(taken, work)))
+    each = np.array([fit_factors(np.delete(taken, i), np.delete(work, i, axis=0)) for i in range(len(taken))])
     surface = response_surface(jnp.asarray(x), jnp.asarray(np.stack([whole, rest], axis=1)))
     count = len(whole)
     return {
-        "rms_ln_of_the_law_as_it_stands": _rms(whole),
+        "rms_ln_of_the_law_as_it_stands": float(_rms(whole)),
         "error_of_one_factor": float(np.std(whole, ddof=1)) * (count / (count - 1)) ** 0.5,
         "error_of_a_surface": float(surface.error[0]),
         "error_of_a_surface_on_two_factors": float(surface.error[1]),
         "factors_below_the_surface": factors_below_surface(rows).tolist(),
-        "factors_without_each": _range(taken, work),
+        "factors_without_each": [each.min(axis=0).tolist(), each.max(axis=0).tolist()],
     }
 
 
-def _range(taken: np.ndarray, work: np.ndarray) -> list[list[float]]:
-    """The least and the greatest of the two factors where one soil is left out."""
-    each = np.array([fit_factors(np.delete(taken, i), np.delete(work, i, axis=0)) for i in range(len(taken))])
-    return [each.min(axis=0).tolist(), each.max(axis=0).tolist()]
-
-
-def _rms(x: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(np.square(x))))
+def _rms(x: np.ndarray) -> np.ndarray:
+    """The root mean square along the first axis."""
+    return np.sqrt(np.mean(np.square(x), axis=0))
 
 
 def _way(one: Throw, row: dict[str, Any], factors: np.ndarray, until: float) -> float:
     """How far the calibrated law lets that sole come, m."""
-    ground = ground_of(one.soil, row["thickness"])
     bearing, inertia = jnp.asarray(factors)
-    return float(fall_by_law(one, replace(ground, bearing_factor=bearing, inertia_factor=inertia), until)[0][-1])
+    ground = replace(ground_of(one.soil, row["thickness"]), bearing_factor=bearing, inertia_factor=inertia)
+    return find_way_by_law(one, ground, until)
 
 
 def draw(points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarray) -> Figure:
@@ -172,10 +159,13 @@ def draw(points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarr
     first.axvline(1.0, color=GREY, linewidth=0.8)
     first.set(xscale="log", yscale="log", xlabel="law over grains", ylabel=LABELS[1])
     first.set_title("Hollow: the law as it stands\nfull: with two factors")
-    off = _deviations(design, factors)
     for i, (ax, label) in enumerate(zip(axes, LABELS, strict=True)):
-        _scatter(ax, points[:, i], off, colours, LOGARITHMIC[i])
-        ax.set(xlabel=label, ylabel="grains over law with factors")
+        ax.scatter(points[:, i], _deviations(design, factors), s=20, c=colours)
+        ax.axhline(1.0, color=GREY, linewidth=0.8)
+        ax.set(xlabel=label, ylabel="grains over law with factors", ylim=(0.25, 4.0))
+        ax.set(yscale="log", xscale="log" if LOGARITHMIC[i] else "linear")
+        ax.set_yticks([0.25, 0.5, 1, 2, 4], ["¼", "½", "1", "2", "4"])
+        ax.minorticks_off()
     for friction, c in colour.items():
         axes[0].plot([], [], "o", color=c, markersize=4, label=f"friction {friction:g}")
     axes[0].plot([], [], "x", color=BLACK, markersize=5, label="one soil, again")
@@ -188,12 +178,3 @@ def draw(points: np.ndarray, wanted: list[Throw], found: Rows, factors: np.ndarr
 def _deviations(rows: Rows, factors: np.ndarray) -> np.ndarray:
     taken, work = columns(rows)
     return taken / energy_by_law(work, factors)
-
-
-def _scatter(ax: Axes, x: np.ndarray, off: np.ndarray, colours: list[str], logarithmic: bool) -> None:
-    ax.scatter(x, off, s=20, c=colours)
-    ax.axhline(1.0, color=GREY, linewidth=0.8)
-    ax.set(yscale="log", xscale="log" if logarithmic else "linear")
-    ax.set_ylim(0.25, 4.0)
-    ax.set_yticks([0.25, 0.5, 1, 2, 4], ["¼", "½", "1", "2", "4"])
-    ax.minorticks_off()

@@ -134,24 +134,18 @@ def _bed(first: Throw) -> tuple[Bed, NeighbourList]:
 
 
 def summarise(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str, Any]:
-    """`way` m from first touch to where `until` of the speed is left (it stands), or as far as it was followed,
-    `seconds` and the mean `pressure` Pa on that way; the same by the reduced law. J/m²: what the sole `lost`, and
-    the `work` of the law's bearing, inertia and viscosity on the same way at the same speeds; `below`: these
-    four of the part below the mean surface, where there is one."""
+    """`way` m from first touch to where `until` of the speed is left (it stands), or as far as it was followed, and
+    the `law_way` by the reduced law. J/m²: what the sole `lost`, and the `work` of the law's bearing, inertia and
+    viscosity on the same way at the same speeds; `below`: these four of the part below the mean surface, where there
+    is one."""
     ground = ground_of(one.soil, float(path["thickness"]))
     penetration, speed = path["penetration"], path["speed"]
     way, below = penetration - penetration[0], penetration > 0
-    depth, falling = fall_by_law(one, ground, until)
     part = penetration[below], speed[below]
     return {
         "stands": bool(speed[-1] <= until * one.speed),
-        "touches": float(penetration[0]),
         "way": float(way[-1]),
-        "seconds": float(path["time"][-1]),
-        "pressure": lost_energy(speed, one.load) / float(way[-1]),
-        "law_way": float(depth[-1]),
-        "law_seconds": float(np.sum(2 * np.diff(depth) / (falling[1:] + falling[:-1]))),
-        "law_pressure": lost_energy(falling, one.load) / float(depth[-1]),
+        "law_way": find_way_by_law(one, ground, until),
         "lost": lost_energy(speed, one.load),
         "work": work(way, speed, ground),
         "below": [lost_energy(part[1], one.load), *work(*part, ground)] if below.sum() > 1 else None,
@@ -161,11 +155,10 @@ def summarise(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str
     }
 
 
-def fall_by_law(one: Throw, ground: Regolith, until: float) -> tuple[np.ndarray, np.ndarray]:
-    """The same sole by the reduced law: depths m, and speeds m/s there."""
+def find_way_by_law(one: Throw, ground: Regolith, until: float) -> float:
+    """How far the reduced law lets the same sole come, m."""
     depth, speed = law_fall(one.speed, one.load, ground)
-    fast = speed > until * one.speed
-    return depth[fast], speed[fast]
+    return float(depth[speed > until * one.speed][-1])
 
 
 def lost_energy(speed: np.ndarray, load: float) -> float:

@@ -2,7 +2,6 @@
 friction and cohesion."""
 
 from collections.abc import Mapping
-from itertools import cycle
 from typing import Any
 
 import jax
@@ -18,13 +17,14 @@ from difsim.beds.specification import Bed
 from difsim.contact import ConstantCohesion, Regolith
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
-from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
+from difsim.plot.style import BLACK
 from difsim.stepping.marching import NeighbourList, initialise
 from difsim.stepping.running import resume
 from experiments.beds import build_disc, place_disc
 from experiments.beds import settle as settle_bed
+from experiments.foot import throws
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
-from experiments.foot.throws import FRAME, law_fall, table
+from experiments.foot.throws import FRAME
 from inversion.progress import Bar
 
 RESTITUTION = 0.3  # assumed
@@ -35,7 +35,6 @@ RELIEVED = 0.1  # m/s²: under what gravity the bed rests last; its weight is th
 THICKNESS = 0.04  # m, of the sole
 COURANT, SKIN = 0.9, 0.1
 DEPTHS = 0, 1, 2, 4  # cm, where speeds are told
-COLOURS = ORANGE, BLUE, GREEN, PINK, SKY, RED
 LONGEST = 2.0  # s
 SMOOTH = 2e-3  # s, over which a picture averages the pressure
 
@@ -99,7 +98,7 @@ def throw(
             bar.reach(speed - np.clip(down, 0.0, speed))
             if down <= until or depth > deepest:
                 break
-    return table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(progress.steps))
+    return throws.table(rows, load_kg_m2=load, thrown_m_s=speed, steps=int(progress.steps))
 
 
 def place_above(
@@ -117,7 +116,7 @@ def judge(result: xr.Dataset) -> dict[str, Any]:
         "ended_s": float(result["time"][-1]),
         "touches_at_m": float(result["penetration"][0]),
         "grains": _way(result["penetration"].values, result["speed"].values, load),
-        "law": _way(*law_fall(thrown, load), load),
+        "law": _way(*throws.law_fall(thrown, load), load),
     }
 
 
@@ -133,20 +132,11 @@ def _way(depth: np.ndarray, speed: np.ndarray, load: float) -> dict[str, float]:
 
 def draw(results: Mapping[str, xr.Dataset]) -> Figure:
     """Pressure and speed against penetration, beside the reduced law."""
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for (label, result), colour in zip(results.items(), cycle(COLOURS), strict=False):
-        depth, width = 100 * result["penetration"], round(SMOOTH / FRAME)
-        left.plot(
-            depth, result["pressure"].rolling(time=width, center=True).mean() / 1e3, color=colour, label=label
-        )
-        right.plot(depth, result["speed"], color=colour)
+    figure = throws.draw(results, ("Dotted: the reduced law", ""), averaged=round(SMOOTH / FRAME))
+    left, right = figure.axes
     for thrown, load in {(x.attrs["thrown_m_s"], x.attrs["load_kg_m2"]) for x in results.values()}:
-        z, speed = law_fall(thrown, load)
+        z, speed = throws.law_fall(thrown, load)
         force = np.asarray(jax.vmap(law)(jnp.asarray(z), jnp.asarray(speed)))
         left.plot(100 * z, force / 1e3 / (np.pi * RADIUS**2), ":", color=BLACK)
         right.plot(100 * z, speed, ":", color=BLACK)
-    left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="Dotted: the reduced law")
-    right.set(xlabel="penetration, cm", ylabel="speed of the footpad, m/s")
-    left.legend(frameon=False)
     return figure

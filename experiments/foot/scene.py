@@ -63,9 +63,7 @@ class Foot:
 
     @classmethod
     def build(cls, dimension: int, spacing: float) -> "Foot":
-        """**Raises:** ValueError for a dimension other than 2 and 3, and fewer than six particles under a sole."""
-        if dimension not in SIDE:
-            raise ValueError(f"--dimension {dimension} must be 2 or 3")
+        """**Raises:** ValueError for fewer than six particles under a sole."""
         if not 0 < spacing <= RADIUS / 3:
             raise ValueError(f"--spacing {spacing} m must be above 0 and at most a third of the radius {RADIUS} m")
         half = round(SIDE[dimension] * RADIUS / spacing)

@@ -1,6 +1,7 @@
 """A sole with a lander's mass that falls into the bed and is stopped by it, and what stopped it."""
 
 from collections.abc import Callable, Mapping
+from itertools import cycle
 
 import equinox as eqx
 import jax
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 
 from difsim import Courant, Status
 from difsim.contact import Regolith
-from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE
+from difsim.plot.style import BLUE, GREEN, ORANGE, PINK, RED, SKY
 from difsim.sph import Continuum
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import next_step
@@ -24,6 +25,7 @@ from inversion.progress import Bar
 
 FRAME = 5e-4  # s, over which force and motion are averaged
 LONGEST = 0.6  # s
+COLOURS = ORANGE, BLUE, GREEN, PINK, SKY, RED
 COLUMNS = "time", "penetration", "speed", "pressure"  # of the table of a throw
 
 
@@ -142,7 +144,7 @@ def judge(result: xr.Dataset) -> dict[str, float | bool]:
         "peak_pressure_Pa": float(pressure[peak]),
         "speed_left_by_the_hit": left / speed,
         "impulse_of_the_hit_over_rho_R_v": load * (speed - left) / (float(LAW.bulk_density) * RADIUS * speed),
-        "depth_of_the_law_of_a_disc_m": law_depth(speed, load),
+        "depth_of_the_law_of_a_disc_m": float(law_fall(speed, load)[0][-1]),
     }
 
 
@@ -166,22 +168,18 @@ def _fall_by_law(speed: Scalar, load: Scalar, ground: Regolith) -> tuple[Float[A
     return depth, jax.lax.scan(deeper, speed**2, depth)[1]
 
 
-def law_depth(speed: float, load: float) -> float:
-    """Where the reduced law stops that disc, m."""
-    return float(law_fall(speed, load)[0][-1])
+def draw(results: Mapping[str, xr.Dataset], titles: tuple[str, str], averaged: int = 1) -> Figure:
+    """The pressure and the speed of each throw against its penetration.
 
-
-def draw(results: Mapping[float, xr.Dataset]) -> Figure:
-    """The pressure and the speed against the penetration."""
+    **Arguments:** `results` by label; `titles` of both panels; `averaged`: samples of the pressure that are one point.
+    """
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for (speed, result), colour in zip(results.items(), (BLUE, GREEN, ORANGE, BLACK), strict=False):
-        depth = 100 * result["penetration"]
-        left.plot(depth, result["pressure"] / 1e3, color=colour, label=f"{speed:g} m/s")
+    for (label, result), colour in zip(results.items(), cycle(COLOURS), strict=False):
+        depth, pressure = 100 * result["penetration"], result["pressure"] / 1e3
+        left.plot(depth, pressure.rolling(time=averaged, center=True).mean(), color=colour, label=label)
         right.plot(depth, result["speed"], color=colour)
-    left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title="An impact, and then bearing")
-    right.set(
-        xlabel="penetration, cm", ylabel="speed of the footpad, m/s", title="Most of it is lost in the impact"
-    )
+    left.set(xlabel="penetration, cm", ylabel="force over area, kPa", title=titles[0])
+    right.set(xlabel="penetration, cm", ylabel="speed of the footpad, m/s", title=titles[1])
     left.legend(frameon=False)
     return figure

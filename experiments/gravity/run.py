@@ -28,20 +28,18 @@ PLANES = (("x", "y"), ("x", "z"), ("y", "z"))
 WHAT = {"acceleration": "|g − g₀| / |g₀|", "potential": "|U − U₀| / |U₀|"}
 
 
-def plane_errors(
-    fast: AbstractField, exact: AbstractField, mesh: TriMesh, points: int, reach: float
-) -> list[dict]:
+def map_errors(fast: AbstractField, exact: AbstractField, mesh: TriMesh, points: int, reach: float) -> xr.Dataset:
     """Relative errors in the planes through the centroid of `mesh`, NaN inside the body.
 
     **Arguments:** `points` along each side of a plane; `reach`, half its side, in greatest radii of the body.
-    **Returns:** for each of PLANES `acceleration` and `potential` [points, points], the first index along the
-    second axis of the plane, and `axis` [points], m from the centroid.
+    **Returns:** `acceleration` and `potential` over `plane`, and the `second` and the `first` axis of each plane;
+    `from_centroid` m along either axis.
     """
     centre = np.asarray(mesh.centroid)
     half = reach * np.linalg.norm(mesh.vertices - centre, axis=1).max()
     axis = np.linspace(-half, half, points)
-    planes = []
-    for names in PLANES:
+    found = {what: np.full((len(PLANES), points**2), np.nan) for what in WHAT}
+    for i, names in enumerate(PLANES):
         along = ["xyz".index(name) for name in names]
         places = np.tile(centre, (points, points, 1))
         places[..., along[0]] += axis[None, :]
@@ -49,13 +47,13 @@ def plane_errors(
         places = places.reshape(-1, 3)
         seen = is_outside(mesh, places)
         errors = error_map(fast, exact, places[seen])
-        plane = {"axis": axis}
         for what in WHAT:
-            plane[what] = np.full(len(places), np.nan)
-            plane[what][seen] = errors[what]
-            plane[what] = plane[what].reshape(points, points)
-        planes.append(plane)
-    return planes
+            found[what][i, seen] = errors[what]
+    dims = "plane", "second", "first"
+    columns = {what: (dims, x.reshape(-1, points, points), {"units": "1"}) for what, x in found.items()}
+    columns["from_centroid"] = "first", axis, {"units": "m"}
+    result = xr.Dataset(columns, {"plane": ["".join(names) for names in PLANES]})
+    return describe(result, names={what: f"relative error of the {what}" for what in WHAT})
 
 
 # Up to the densest metal; usual: comets to iron.
@@ -108,15 +106,8 @@ def _map(options: GravityStudy, out: Path) -> Found:
     else:
         fast, title = Gridded.fit(exact, shape, options.spacing), f"table of {options.spacing:g} m"
     points = 31 if options.quick else options.points
-    planes = plane_errors(fast, exact, shape, points, options.reach)
-    worst = {what: float(max(np.nanmax(plane[what]) for plane in planes)) for what in WHAT}
-    dims = ("plane", "second", "first")
-    result = xr.Dataset(
-        {what: (dims, np.stack([plane[what] for plane in planes]), {"units": "1"}) for what in WHAT}
-        | {"from_centroid": (("plane", "first"), np.stack([plane["axis"] for plane in planes]), {"units": "m"})},
-        coords={"plane": ["".join(names) for names in PLANES]},
-    )
-    result = describe(result, names={what: f"relative error of the {what}" for what in WHAT})
+    result = map_errors(fast, exact, shape, points, options.reach)
+    worst = {what: float(result[what].max()) for what in WHAT}
     figure = draw(result, worst, f"{options.mesh.stem}, {title}")
     found = {"greatest_error": worst, "GM_m3_s2": options.GM, "unit": options.unit}
     return Found(found, {"result": result}, {"errors": figure})
@@ -127,10 +118,10 @@ def draw(result: xr.Dataset, worst: dict[str, float], title: str) -> Figure:
     top = 10 ** np.ceil(np.log10(max(worst.values())))
     colours = matplotlib.colormaps["viridis"].with_extremes(bad=PALE)
     figure = Figure(figsize=(10.5, 6.6), layout="constrained")
-    panels = figure.subplots(len(WHAT), len(PLANES))
+    panels, km = figure.subplots(len(WHAT), len(PLANES)), result["from_centroid"].values / 1e3
     for row, what in zip(panels, WHAT, strict=True):
         for i, (ax, names) in enumerate(zip(row, PLANES, strict=True)):
-            km, errors = result["from_centroid"].values[i] / 1e3, result[what].values[i]
+            errors = result[what].values[i]
             # Errors of rounding are of no interest: six decades are shown.
             shown, norm = np.maximum(errors, 1e-6 * top), LogNorm(1e-6 * top, top)
             image = ax.pcolormesh(km, km, shown, norm=norm, cmap=colours, shading="nearest", rasterized=True)

@@ -8,10 +8,8 @@ from jaxtyping import Bool
 from scipy.spatial import ConvexHull
 
 from difsim.contact import Vertices
-from difsim.dynamics import Hopper
 from difsim.rotation import Rotation
-from difsim.typing import Scalar, Vec3
-from experiments.geometry import line, relief, surface
+from experiments.geometry import heights, line, map_ground, surface
 from experiments.hera.ensemble import FATES, Landing
 from experiments.hera.inputs import Inputs
 from experiments.hera.world import surface_point
@@ -19,7 +17,6 @@ from experiments.variables import describe
 
 FRAMES, BEFORE = 361, 60.0  # of the film; s before the first touch at which it begins
 NODES, MARGIN = 81, 3.0  # of the ground along a side; m of ground beyond the path
-SINKS = 40  # steps of the search for the ground below a place, each by the distance to it
 
 
 def rests(table: xr.Dataset) -> Bool[np.ndarray, " cases"]:
@@ -56,38 +53,22 @@ def film(inputs: Inputs, name: str, table: xr.Dataset) -> xr.Dataset:
     body = jax.tree.map(lambda x: x[1:], body)  # the release itself is not shown
     angles = [jnp.radians(float(row[f"touch_{k}"])) for k in ("longitude", "latitude")]
     point, axes = surface_point(case, *angles)
-    origin = point - axes[2] * _sink(model, point, axes[2])
+    here = jnp.zeros((1, 1))
+    origin = point + axes[2] * heights(model.surface, point, axes, here, here, 0.0)[0, 0]
     track = (np.asarray(body.position) - np.asarray(origin)) @ np.asarray(axes).T
     turned = jax.vmap(lambda q: (Rotation.from_matrix(axes) @ Rotation(q)).quaternion)(body.attitude)
     middle, half = (track.min(axis=0) + track.max(axis=0)) / 2, np.ptp(track[:, :2], axis=0).max() / 2 + MARGIN
-    axis = np.linspace(-half, half, NODES)
-    east, north = np.meshgrid(middle[0] + axis, middle[1] + axis)
-    flat = np.stack([east.ravel(), north.ravel(), np.zeros(east.size)], axis=1)
-    sink = jax.jit(jax.vmap(lambda x: _sink(model, origin + x @ axes, axes[2])))
-    height = -sink(jnp.asarray(flat)).reshape(east.shape)
-    grid = ("i", "j")
+    corners = np.asarray(Vertices.box(lander.edges).points)
     film = xr.Dataset(
         {
             "track": (("time", "axis"), track, line()),
             "attitude": (("time", "quaternion"), np.asarray(turned), {"units": "1"}),
-            "vertices": (
-                ("vertex", "axis"),
-                np.asarray(Vertices.box(lander.edges).points),
-                surface("faces", "track", "attitude"),
-            ),
-            "faces": (("face", "corner"), ConvexHull(np.asarray(Vertices.box(lander.edges).points)).simplices),
-            "east": (grid, east),
-            "north": (grid, north),
-            "height": (grid, np.asarray(height), relief("east", "north")),
+            "vertices": (("vertex", "axis"), corners, surface("faces", "track", "attitude")),
+            "faces": (("face", "corner"), ConvexHull(corners).simplices),
+            **map_ground(model.surface, origin, axes, (middle[:2], half, NODES)),
         },
         coords={"time": times, "axis": ["east", "north", "up"]},
         attrs={"lander": lander.title, "case": index, "bounces": int(row["bounces"])},
     )
-    units = dict.fromkeys(("track", "vertices", "east", "north", "height"), "m") | {"time": "s"}
+    units = {"track": "m", "vertices": "m", "time": "s"}
     return describe(film, frame="east, north and up at the first touch", units=units)
-
-
-def _sink(model: Hopper, point: Vec3, up: Vec3) -> Scalar:
-    """The depth of the ground below a point, m, negative where it is above."""
-    step = lambda _, depth: depth + model.surface.distance(point - depth * up)  # noqa: E731
-    return jax.lax.fori_loop(0, SINKS, step, jnp.zeros(()))

@@ -22,7 +22,6 @@ TOUCH_SPEEDS = (0.0, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5)  # m/s
 MASSES = {"1540 kg/m3": 2.71e9, "JPL s547": 4.54e9}  # kg, two claims of Dimorphos
 NEAR = 0.08  # of a mass: how near to it a member counts as conditional on it
 BINS = 12  # of an unknown, for its share of the variance
-OUTPUTS = ("stays", "bounces", "log_settling", "moved")
 
 Chosen = Bool[np.ndarray, " cases"]
 

@@ -10,7 +10,6 @@ primary, and the moon moves towards longitude 270 degrees.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -32,7 +31,6 @@ from difsim.contact import (
 from difsim.dynamics import AbstractFrame, Hopper, Kepler, Libration, Primary, Steady, Tabulated, tumble
 from difsim.dynamics.hopper import HopperState
 from difsim.gravity import Ellipsoid, PointMass
-from difsim.rotation import Rotation
 from difsim.shape import Ellipsoid as Solid
 from difsim.shape import Rough
 from difsim.typing import Scalar, Vec3
@@ -215,34 +213,3 @@ def any_attitude(u: Float[Array, "3"]) -> Float[Array, "4"]:
     one, other = jnp.sqrt(1 - u[0]), jnp.sqrt(u[0])
     a, b = 2 * jnp.pi * u[1], 2 * jnp.pi * u[2]
     return jnp.stack([other * jnp.cos(b), one * jnp.sin(a), one * jnp.cos(a), other * jnp.sin(b)])
-
-
-def effective_potential(case: Case, x: Vec3) -> Scalar:
-    """Gravity, tide and centrifugal potential of a locked target in a circular orbit, m²/s²: the Jacobi constant is
-    ½ v² less it."""
-    circle = Primary(pull_of_primary(case), Kepler(distance_of(case), 2 * jnp.pi / rate_of(case)))
-    tide = circle.tide(jnp.zeros(()), Rotation(jnp.array([1.0, 0.0, 0.0, 0.0])))
-    return (field_of(case) + tide).potential(x) + 0.5 * rate_of(case) ** 2 * (x[0] ** 2 + x[1] ** 2)
-
-
-def lagrange_points(case: Case) -> tuple[Scalar, Scalar]:
-    """Distances of L1 and L2 from the target's centre, m, by Newton's method from the Hill radius."""
-    hill = distance_of(case) * jnp.cbrt(G * case["mass_kg"] / (3 * case["primary_GM_m3_per_s2"]))
-
-    def root(sign):
-        slope = jax.grad(lambda d: effective_potential(case, jnp.array([sign, 0.0, 0.0]) * d))
-        step = lambda _, d: d - slope(d) / jax.grad(slope)(d)  # noqa: E731
-        return jax.lax.fori_loop(0, 20, step, hill)
-
-    return root(1.0), root(-1.0)
-
-
-def opening_speeds(case: Case) -> tuple[Scalar, Scalar]:
-    """The speeds, m/s, on the ground nearest to L1 and to L2 that open these: a slower lander cannot leave there."""
-
-    def speed(x):
-        ground = x / jnp.linalg.norm(x) * semi_axes(case)[0]
-        return jnp.sqrt(2 * (effective_potential(case, ground) - effective_potential(case, x)))
-
-    one, other = lagrange_points(case)
-    return speed(jnp.array([1.0, 0.0, 0.0]) * one), speed(jnp.array([-1.0, 0.0, 0.0]) * other)

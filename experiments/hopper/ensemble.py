@@ -12,6 +12,7 @@ Each is computed from its own half of the members, so that they can disagree.
 
 import json
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -20,13 +21,11 @@ import numpy as np
 import xarray as xr
 
 from difsim import Adaptive, Ignore, Outside, Status, simulate
-from difsim.session import CACHE
 from experiments.harness import Found
 from experiments.hopper import ensemble_pictures
 from experiments.hopper.imhotep import World, inertia, minerva, regolith, release_at, rest_rule, world
 from experiments.hopper.minerva import LONGEST, START
 from experiments.hopper.observe import posture
-from experiments.hopper.scenes import Ground
 from experiments.variables import describe
 from inversion import Checkpoint, sweep
 from inversion.smoothed import regression
@@ -72,7 +71,7 @@ def release_all(
 ) -> Found:
     """All members until rest; goes on where it was interrupted."""
     members, again = (LEAST, CHUNK) if quick else (members, AGAIN)
-    place = world(shape, CACHE / "worlds")
+    place = world(shape)
     cases = draw(members)
     mark = json.dumps([INPUTS, TOLERANCE, STEPS, LONGEST, shape, np.asarray(place.site).tolist()])
     # Members of every restitution again, with other rolling resistances: how do they lie?
@@ -134,16 +133,8 @@ def member(place: World):
     """The function of one case, by name, until rest."""
 
     def one(case: dict) -> dict:
-        default = regolith()
-        ground = Ground(
-            case["restitution"],
-            case["friction"],
-            jnp.exp(case["log_rolling"]),
-            default.depth,
-            default.speed,
-            default.slip_speed,
-            default.spin_speed,
-        )
+        drawn = {"restitution": case["restitution"], "friction": case["friction"]}
+        ground = replace(regolith(), **drawn, rolling=jnp.exp(case["log_rolling"]))
         centre = jnp.stack([case["centre_x"], jnp.zeros(()), case["centre_z"]])
         side = jnp.asarray(inertia()[0])
         moments = jnp.stack([side, side, case["axial_moment"]])
@@ -152,8 +143,8 @@ def member(place: World):
             model,
             place,
             jnp.stack([jnp.zeros(()), jnp.zeros(()), case["height"]]),
-            jnp.stack([case["east_velocity"], case["north_velocity"], case["up_velocity"]]),
-            jnp.stack([case["spin_x"], case["spin_y"], case["spin_z"]]),
+            jnp.stack([case[f"{k}_velocity"] for k in ("east", "north", "up")]),
+            jnp.stack([case[f"spin_{k}"] for k in "xyz"]),
         )
         end = simulate(
             model,

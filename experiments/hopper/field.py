@@ -13,6 +13,7 @@ import numpy as np
 import optax
 import xarray as xr
 from jaxtyping import Array, Float, Int
+from matplotlib.figure import Figure
 
 from difsim import FixedSteps, Ignore, Status, Unrolled, simulate
 from difsim.body import RigidBody, RigidState
@@ -20,10 +21,10 @@ from difsim.contact import AtEachPoint, Ball, NormalForce, PowerLaw, Regularised
 from difsim.declarations import quantity
 from difsim.dynamics import Hopper
 from difsim.gravity import Uniform
+from difsim.plot.style import BLUE, GREY
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
 from experiments.harness import Found
-from experiments.hopper.field_pictures import draw
 from experiments.hopper.scenes import GRAVITY
 from experiments.variables import describe
 from inversion import Checkpoint, Gaussian, Observation, Observations, Problem, descend
@@ -131,7 +132,6 @@ def recover(out: Path, quick: bool) -> Found:
         "data": data.size,
         "status": found.status.name,
         "steps": found.steps,
-        "misfit_at_the_start": float(found.history[0]),
         "misfit": found.value,
         "rms_of_the_heights_m": float(np.std(seen["true"])),
         "rms_error_m": float(np.sqrt(np.mean(error**2))),
@@ -164,3 +164,43 @@ def _maps(true: np.ndarray, found: np.ndarray, spread: np.ndarray) -> tuple[dict
     heights = {"true": rows @ true.ravel(), "found": rows @ found.ravel()}
     heights["sigma"] = np.sqrt(np.einsum("ki,ij,kj->k", rows, spread, rows))
     return {k: v.reshape(at["y"].size, at["x"].size) for k, v in heights.items()}, at
+
+
+def draw(result: xr.Dataset) -> Figure:
+    """True and recovered heights with the tracks, the error, the standard deviation, and the misfit of the descent."""
+    figure = Figure(figsize=(13, 5.6), layout="constrained")
+    axes = figure.subplots(2, 3)
+    true, found, sigma = (1e3 * result[name].values for name in ("true", "found", "sigma"))
+    extent = [0.0, float(result["x"].max()), 0.0, float(result["y"].max())]
+    top, off = np.abs(true).max(), 3.0 * float(np.median(sigma))
+    panels = (
+        (axes[0, 0], true, "True height and the tracks, mm", "RdBu_r", -top, top),
+        (axes[0, 1], found, "Recovered from the tracks, mm", "RdBu_r", -top, top),
+        (axes[1, 0], found - true, "Error, mm", "PuOr_r", -off, off),
+        (axes[1, 1], sigma, "Standard deviation, mm", "viridis", 0.0, off),
+    )
+    for axis, values, title, colours, low, high in panels:
+        drawn = axis.imshow(values, origin="lower", extent=extent, cmap=colours, vmin=low, vmax=high)
+        figure.colorbar(drawn, ax=axis, shrink=0.75, extend="max" if low == 0.0 else "both")
+        axis.set(xlabel="x, m", ylabel="y, m", title=title)
+    for track in result["tracks"].values:
+        axes[0, 0].plot(track[:, 0], track[:, 1], color="black", lw=0.6)
+    axes[0, 2].semilogy(np.arange(1, result.sizes["window"] + 1), result["misfit"], color=BLUE)
+    axes[0, 2].axhline(result["tracks"].size, color=GREY, lw=0.8)
+    axes[0, 2].set(xlabel="window of 10 steps", title="Mean misfit; line: the data")
+    middle = true.shape[0] // 2
+    x = result["x"].values
+    axes[1, 2].plot(x, true[middle], color="black", label="true")
+    axes[1, 2].fill_between(
+        x,
+        (found - 1.96 * sigma)[middle],
+        (found + 1.96 * sigma)[middle],
+        color=BLUE,
+        alpha=0.3,
+        lw=0.0,
+        label="95 %",
+    )
+    axes[1, 2].plot(x, found[middle], color=BLUE, label="recovered")
+    axes[1, 2].set(xlabel="x, m", title=f"Heights at y = {float(result['y'][middle]):.2f} m, mm")
+    axes[1, 2].legend(frameon=False)
+    return figure

@@ -1,7 +1,5 @@
 """A hop: wheels that stop throw a cube off its edge to a target; the torque that does it is found by gradient."""
 
-import json
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,15 +9,13 @@ from jaxtyping import Array, Float, Int
 
 from difsim import Adaptive, AtContact, Solution, simulate
 from difsim.body import RigidState
-from difsim.declarations import quantity
 from difsim.dynamics import TorqueProfile, Wheeled
 from difsim.stepping.solvers import AbstractSolver
-from difsim.typing import Scalar
 from experiments.evolution import evolve
 from experiments.geometry import line
 from experiments.harness import Found
-from experiments.hopper import track_pictures
-from experiments.hopper.scenes import EDGE, GRAVITY, MASS, Ground, cube
+from experiments.hopper import hop_picture
+from experiments.hopper.scenes import EDGE, GRAVITY, MASS, cube
 from experiments.variables import describe
 from inversion import Bounded, Observation, Observations, Problem, Stops, fit
 from inversion.programs import Programs
@@ -42,28 +38,21 @@ class Hop(eqx.Module):
     """From the wheels' momentum H to where the centre of mass is at the first touch, m from where it rested."""
 
     start: RigidState
-    friction: Scalar = quantity("", "friction μ of the ground", default=FRICTION)
     solver: AbstractSolver = SEARCH
 
-    def follow(self, momentum: Float[Array, "3"]) -> tuple[Wheeled, Solution, Solution]:
+    def follow(self, momentum: Float[Array, "3"]) -> tuple[Solution, Solution]:
         """On the ground until CLEAR after the stop, and the flight from there to the first touch."""
-        hopper = cube(HERE, Ground(friction=self.friction))
+        hopper = cube(HERE)
         model = Wheeled(hopper, TorqueProfile(momentum, SPIN_UP, BRAKE))
         times = jnp.array([0.0, SPIN_UP, SPIN_UP + 0.5 * BRAKE, SPIN_UP + BRAKE, SPIN_UP + BRAKE + CLEAR])
         thrown = simulate(model, model.start(hopper.start(self.start)), times, solver=self.solver, throw=False)
-        flight = simulate(
-            hopper,
-            thrown.last.hopper,
-            jnp.array([0.0, 5000.0]),
-            solver=FINE,
-            until=AtContact(),
-            throw=False,
-        )
-        return model, thrown, flight
+        span, until = jnp.array([0.0, 5000.0]), AtContact()
+        flight = simulate(hopper, thrown.last.hopper, span, solver=FINE, until=until, throw=False)
+        return thrown, flight
 
     def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
         x, y = values["momentum_x"], values["momentum_y"]
-        _, thrown, flight = self.follow(jnp.stack([x, y, jnp.zeros_like(x)]))
+        thrown, flight = self.follow(jnp.stack([x, y, jnp.zeros_like(x)]))
         landed = flight.last.body.position[:2]
         return {"landing": landed, "time": flight.times[-1]}, jnp.maximum(thrown.status, flight.status)
 
@@ -102,12 +91,10 @@ LIFT_OFF = {  # closed form thresholds of the spin about the edge, rad/s
 }
 
 
-def problem(target: tuple[float, float] = TARGET, solver: AbstractSolver = SEARCH) -> Problem:
-    """The wheels' momentum that lands at `target` m."""
+def problem(solver: AbstractSolver = SEARCH) -> Problem:
+    """The wheels' momentum that lands at TARGET."""
     unknown = {k: Bounded(-GREATEST, GREATEST, "N m s") for k in GUESS}
-    return Problem(
-        unknown, Hop(rest_state(), solver=solver), Observations({"landing": Observation(target, SIGMA, "m")})
-    )
+    return Problem(unknown, Hop(rest_state(), solver), Observations({"landing": Observation(TARGET, SIGMA, "m")}))
 
 
 def slopes(inverse: Problem, momenta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -152,14 +139,8 @@ def search(quick: bool) -> Found:
     """The hop to the target by gradient and by evolution; the range against momentum, with its derivative, beside
     the closed form."""
     inverse = problem()
-    found = fit(
-        inverse,
-        key=jax.random.PRNGKey(0),
-        starts=0,
-        keep=1,
-        guesses=[GUESS],
-        stops=Stops(target=1e-4, iterations=40),
-    )
+    stops = Stops(target=1e-4, iterations=40)
+    found = fit(inverse, key=jax.random.PRNGKey(0), starts=0, keep=1, guesses=[GUESS], stops=stops)
     population, generations = (8, 3) if quick else (20, 60)
     evolved = evolve(inverse, 1, population=population, stop=1.0, generations=generations)
     along = np.linspace(3e-4, GREATEST, 9 if quick else 43)
@@ -167,7 +148,7 @@ def search(quick: bool) -> Found:
     places, jacobians, ok = slopes(inverse, momenta)
     closed = [rigid(h) for h in along]
     values = jnp.array([found.values[k] for k in GUESS] + [0.0])
-    _, thrown, flight = eqx.filter_jit(inverse.predict.follow)(values)
+    thrown, flight = eqx.filter_jit(inverse.predict.follow)(values)
     energy = sum(np.asarray(part) for part in thrown.energy.values())
     checked = np.array([[2e-5, 2e-3], [-2e-5, 2e-3], [-5e-4, 2e-3], [-1e-3, 3e-3], [-1.5e-3, 4e-3]])
     summary = {
@@ -196,13 +177,12 @@ def search(quick: bool) -> Found:
             "slope": ("momentum", jacobians[:, 0, 1], {"units": "m/(N m s)"}),
             "valid": ("momentum", ok),
             "closed_form": ("momentum", np.array([c["distance"] for c in closed]), {"units": "m"}),
-            "spin_closed_form": ("momentum", np.array([c["spin"] for c in closed]), {"units": "rad/s"}),
             "path": (("time", "axis"), fly_closed_form(thrown, flight), {"units": "m"} | line()),
             "misfit": ("iteration", found.history),
             "misfit_evolution": ("generation", evolved.history),
         },
         coords={"momentum": ("momentum", along, {"units": "N m s"})},
-        attrs={"summary": json.dumps(summary), "population": population, "sigma_m": SIGMA, "target_m": TARGET},
+        attrs={"population": population, "sigma_m": SIGMA, "target_m": TARGET},
     )
     names = {
         "range": "distance of the hop",
@@ -212,7 +192,7 @@ def search(quick: bool) -> Found:
     }
     units = {"misfit": "1", "misfit_evolution": "1"}
     result = describe(result, "origin on the ground below the cube at rest, z up", units, names)
-    return Found(summary, {"result": result}, {"hop": track_pictures.draw_hop(result)})
+    return Found(summary, {"result": result}, {"hop": hop_picture.draw(result)})
 
 
 def fly_closed_form(thrown: Solution, flight: Solution) -> np.ndarray:

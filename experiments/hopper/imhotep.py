@@ -1,7 +1,5 @@
 """The ground over which MINERVA-II is released: Imhotep on 67P, smooth in its basin and rocky around it."""
 
-from pathlib import Path
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,6 +16,7 @@ from difsim.dynamics.hopper import HopperState
 from difsim.gravity import AbstractField
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
+from difsim.session import CACHE
 from difsim.shape import AbstractSDF, Patch, Rough
 from difsim.shape.window import Window
 from difsim.typing import Mat3, Scalar, Vec3
@@ -88,9 +87,9 @@ def effective(field: AbstractField, x: Vec3) -> Vec3:
     return field.acceleration(x) - jnp.cross(spin, jnp.cross(spin, x))
 
 
-def world(shape: str, cache: Path, spacing: float = SPACING) -> World:
-    """Imhotep on the analogue of 67P, on SHAP5, or on a file's shape; tables are kept in `cache`."""
-    body = shape_of(shape)
+def world(shape: str, spacing: float = SPACING) -> World:
+    """Imhotep on the analogue of 67P, on SHAP5, or on a file's shape; tables are kept in the cache folder."""
+    body, cache = shape_of(shape), CACHE / "worlds"
     field = lobes_67p() if shape == "analogue" else fast_field_of(coarse_of(body), cache)
     site = jnp.asarray(_surface_point(body))
     surface = Window.from_mesh(body, site, HALF_SIZE, spacing, cache=cache)
@@ -164,16 +163,3 @@ def release_at(model: Hopper, place: World, local: Array, velocity: Array, spin:
         place.site + local @ place.axes, velocity @ place.axes, jnp.array([1.0, 0.0, 0.0, 0.0]), spin
     )
     return model.start(body)
-
-
-@eqx.filter_jit
-def heights(surface: AbstractSDF, place: World, east: Array, north: Array, top: float) -> Array:
-    """The ground's height m over the plane of the site, by marching down from `top` m; [n, n] of two meshgrids."""
-
-    def one(e, n):
-        def step(_, h):
-            return h - surface.distance(place.site + jnp.stack([e, n, h]) @ place.axes)
-
-        return jax.lax.fori_loop(0, 80, step, jnp.asarray(top))
-
-    return jax.lax.map(lambda row: jax.vmap(one)(*row), (east, north))

@@ -1,6 +1,7 @@
 """Four losses of one track: its final state, all of it, a growing horizon, and multiple shooting."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -108,12 +109,9 @@ class Arcs(eqx.Module):
 
 def whole_problem(track: Track, bounces: int, final: bool = False) -> Problem:
     """All samples over so many bounces, or only the last of them."""
-    used = np.zeros((BOUNCES + 1, SAMPLES), bool)
-    used[: bounces + 1] = True
-    if final:
-        used[:] = False
-        used[bounces, -1] = True
-    used = used.ravel()
+    last = (bounces + 1) * SAMPLES
+    used = np.zeros((BOUNCES + 1) * SAMPLES, bool)
+    used[last - 1 if final else 0 : last] = True
     sigma = {k: np.where(used, s, UNSEEN)[:, None] * np.ones(3) for k, s in NOISE.items()}
     seen = jax.tree.map(lambda x: np.asarray(x).reshape(BOUNCES * SAMPLES + SAMPLES, -1), track.seen)
     value = {"position": seen.position, "attitude": np.zeros_like(seen.position), "spin": seen.spin}
@@ -136,12 +134,8 @@ def build_chain(
     return Problem(UNKNOWN, arcs, data).hold(KNOWN), chain
 
 
-def fit_final(track: Track, bounces: int, guess, key) -> Fit:
-    return fit(whole_problem(track, bounces, final=True), key=key, guesses=[guess], **ONE)
-
-
-def fit_whole(track: Track, bounces: int, guess, key) -> Fit:
-    return fit(whole_problem(track, bounces), key=key, guesses=[guess], **ONE)
+def fit_whole(track: Track, bounces: int, guess, key, final: bool = False) -> Fit:
+    return fit(whole_problem(track, bounces, final), key=key, guesses=[guess], **ONE)
 
 
 def fit_progressive(track: Track, bounces: int, guess, key) -> Fit:
@@ -200,7 +194,7 @@ STILL = 0.2  # standard deviations: the solver's errors move the starts by 0.1
 RARE = 1e-3
 ONE = {"starts": 0, "keep": 1, "stops": STOPS, "throw": False}
 LOSSES = {
-    "final state": fit_final,
+    "final state": partial(fit_whole, final=True),
     "whole track": fit_whole,
     "progressive horizon": fit_progressive,
     "multiple shooting": fit_shooting,

@@ -4,54 +4,53 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.colors import LightSource
+from matplotlib.figure import Figure
 from scipy.spatial import ConvexHull
 
 from difsim import Adaptive, Ignore, Outside, Solution, Status, simulate
 from difsim.dynamics import Hopper
+from difsim.plot.style import BLACK, BLUE, ORANGE, RED
 from difsim.rotation import Rotation
-from difsim.session import CACHE
-from experiments.geometry import line, relief, surface
+from experiments.geometry import line, map_ground, surface
 from experiments.harness import Found
-from experiments.hopper import minerva_pictures
-from experiments.hopper.imhotep import SPACING, World, heights, minerva, prism, release_at, rest_rule, world
-from experiments.hopper.observe import LOST, lost_energy, mechanical, observe, posture
+from experiments.hopper.imhotep import SPACING, World, minerva, prism, release_at, rest_rule, world
+from experiments.hopper.observe import balance, observe, posture
 from experiments.variables import describe
 
 START = ((0.0, 0.0, 100.0), (0.02, 0.01, -0.02), (0.1, 0.2, 0.05))  # m, m/s, rad/s: east, north, up; ours
 COARSE = 25.0  # m, the paper's grid
 LONGEST, SEED = 2e4, 1
+LIGHT = LightSource(azdeg=315, altdeg=35)
 VALUES = {"solver": Adaptive(1e-7, 1e-7, max_steps=100_000), "trust": Ignore()}
 
 
 def release(quick: bool, shape: str = "analogue") -> Found:
     """One release on the fine grid, and the same on the paper's 25 m."""
     count = 401 if quick else 4001
-    place = world(shape, CACHE / "worlds", SPACING)
+    place = world(shape)
     model = minerva(place, SEED)
     found = _release(model, place, count)
     seen = observe(model, found)
+    numbers = _numbers(model, place, found)
     result = _table(model, place, found, seen, 61 if quick else 161)
-    energy = {k: np.asarray(v) for k, v in seen["energy"].items()}
-    total = mechanical(energy)
-    given = total[0] - total[-1]
+    shown = ("status", "settling_time_s", "touchdown_time_s", "distance_from_touchdown_m", "contacts")
+    result.attrs |= {k: numbers[k] for k in shown} | {"site": np.asarray(place.site)}
     summary = {
         "shape": shape,
         "site": {"position_m": np.asarray(place.site).tolist(), "gravity_m_s2": float(place.gravity)}
         | {"slope_deg": float(jnp.degrees(jnp.arccos(place.surface.normal(place.site) @ place.axes[2])))},
         "grid_m": SPACING,
-        **_numbers(model, place, found),
+        **numbers,
         "paper_grid": None if quick else _tabulate_paper_grid(shape, count),
-        "energy": {
-            "lost_J": float(given),
-            "lost_to": {k: float(energy[k][-1] / given) for k in LOST},
-            "ledger_error": float(np.abs(total + lost_energy(energy) - total[0]).max() / given),
-        },
+        **balance(seen["energy"]),
     }
-    return Found(summary, {"result": result}, minerva_pictures.draw(result))
+    return Found(summary, {"result": result}, {"minerva": _plan(result), "minerva_3d": _view(result)})
 
 
 def _tabulate_paper_grid(shape: str, count: int) -> dict:
-    place = world(shape, CACHE / "worlds", COARSE)
+    place = world(shape, COARSE)
     model = minerva(place, SEED)
     return {"grid_m": COARSE, **_numbers(model, place, _release(model, place, count))}
 
@@ -101,16 +100,8 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
     maps = {}
     middle = (track[:, :2].min(axis=0) + track[:, :2].max(axis=0)) / 2
     wide = 0.65 * np.ptp(track[:, :2], axis=0).max() + 5.0
-    for name, centre, half in (("wide", middle, wide), ("near", track[-1, :2], 2.0)):
-        axis = np.linspace(-half, half, nodes)
-        east, north = np.meshgrid(centre[0] + axis, centre[1] + axis)
-        marks = relief(f"{name}_east", f"{name}_north")
-        height = heights(model.surface, place, jnp.asarray(east), jnp.asarray(north), 150.0)
-        maps |= {
-            f"{name}_east": ((f"{name}_i", f"{name}_j"), east, {"units": "m"}),
-            f"{name}_north": ((f"{name}_i", f"{name}_j"), north, {"units": "m"}),
-            f"{name}_height": ((f"{name}_i", f"{name}_j"), np.asarray(height), {"units": "m"} | marks),
-        }
+    for name, centre, half in (("wide_", middle, wide), ("near_", track[-1, :2], 2.0)):
+        maps |= map_ground(model.surface, place.site, place.axes, (centre, half, nodes), 150.0, name)
     result = xr.Dataset(
         {
             "track": (("time", "axis"), track, {"units": "m"} | line()),
@@ -129,13 +120,6 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
             **maps,
         },
         coords={"time": ("time", np.asarray(found.times), {"units": "s"}), "axis": ["east", "north", "up"]},
-        attrs={
-            "status": Status(int(found.status)).name,
-            "settling_time_s": float(found.stats.rest_time),
-            "touch_time_s": float(found.stats.contact_time),
-            "contacts": int(found.stats.contacts),
-            "site": np.asarray(place.site),
-        },
     )
     names = {
         "attitude": "attitude, a quaternion from the body to the comet's frame",
@@ -146,3 +130,73 @@ def _table(model: Hopper, place: World, found: Solution, seen: dict, nodes: int)
         "clearance": "distance of the centre of mass from the ground",
     }
     return describe(result, "origin at the site; east, north, up against effective gravity", names=names)
+
+
+def _title(result: xr.Dataset) -> str:
+    a = result.attrs
+    if a["status"] != "OK":
+        return f"MINERVA-II over Imhotep: {a['status']} after {a['contacts']} contacts"
+    return (
+        f"MINERVA-II over Imhotep: touch at {a['touchdown_time_s']:.0f} s, at rest since {a['settling_time_s']:.0f} s, "
+        f"{a['distance_from_touchdown_m']:.1f} m on, {a['contacts']} contacts"
+    )
+
+
+def _hillshade(result: xr.Dataset, name: str) -> tuple[np.ndarray, ...]:
+    """The ground of a map: east, north and height m, and how bright it is."""
+    east, north, height = (result[f"{name}_{k}"].values for k in ("east", "north", "height"))
+    pixel = east[0, 1] - east[0, 0]
+    return east, north, height, LIGHT.hillshade(height, vert_exag=2.0, dx=pixel, dy=pixel)
+
+
+def _draw_shaded(ax: Axes, result: xr.Dataset, name: str) -> None:
+    east, north, height, shade = _hillshade(result, name)
+    extent = (east.min(), east.max(), north.min(), north.max())
+    ax.imshow(0.35 + 0.6 * shade, cmap="gray", origin="lower", extent=extent, vmin=0, vmax=1)
+    lines = ax.contour(east, north, height, 8, colors=BLACK, linewidths=0.4)
+    ax.clabel(lines, fontsize=7, fmt="%.2f m")
+    ax.set(xlabel="east [m]", ylabel="north [m]", xlim=extent[:2], ylim=extent[2:])
+
+
+def _plan(result: xr.Dataset) -> Figure:
+    figure = Figure(figsize=(11, 9), layout="constrained")
+    figure.suptitle(_title(result))
+    (wide, near), (altitude, speeds) = figure.subplots(2, 2, height_ratios=(1.6, 1))
+    track, time = result["track"].values, result["time"].values
+    touched = time >= result.attrs["touchdown_time_s"]
+    for ax, name, title in ((wide, "wide", "from above"), (near, "near", "the last metres")):
+        _draw_shaded(ax, result, name)
+        ax.plot(*track[~touched, :2].T, color=ORANGE, linewidth=1.2, label="descent")
+        ax.plot(*track[touched, :2].T, color=RED, linewidth=1.2, label="bounces")
+        ax.plot(*track[-1, :2], "s", color=BLACK, markersize=6, label="rest")
+        ax.set_title(f"{title}; contours: height over the site's level")
+    wide.plot(*track[0, :2], "o", color=ORANGE, markersize=6, label="release")
+    wide.legend(loc="lower left")
+    altitude.semilogy(time, np.maximum(result["clearance"].values, 1e-3), color=BLUE, linewidth=1)
+    altitude.set(xlabel="time since release [s]", ylabel="centre above the ground [m]")
+    altitude.set_title("height, by the distance that the contact sees (a bound)")
+    speeds.semilogy(time, result["speed"], color=BLACK, linewidth=1, label="speed [m/s]")
+    speeds.semilogy(time, result["spin"], color=RED, linewidth=1, label="spin [rad/s]")
+    speeds.set(xlabel="time since release [s]", ylim=(1e-5, 2), title="against the rotating comet")
+    speeds.legend(frameon=False)
+    return figure
+
+
+def _view(result: xr.Dataset) -> Figure:
+    figure = Figure(figsize=(9, 7.5), layout="constrained")
+    figure.suptitle(_title(result))
+    ax = figure.add_subplot(projection="3d", computed_zorder=False)
+    east, north, height, shade = _hillshade(result, "wide")
+    grey = np.repeat((0.3 + 0.65 * shade)[..., None], 3, axis=2)
+    ax.plot_surface(
+        east, north, height, facecolors=grey, rcount=161, ccount=161, lw=0, antialiased=False, shade=False
+    )
+    track, touched = result["track"].values, result["time"].values >= result.attrs["touchdown_time_s"]
+    ax.plot(*track[~touched].T, color=ORANGE, linewidth=1.5, label="descent")
+    ax.plot(*track[touched].T, color=RED, linewidth=1.5, label="bounces")
+    ax.plot(*track[-1][:, None], "s", color=BLACK, markersize=6, label="rest")
+    ax.set(xlabel="east [m]", ylabel="north [m]", zlabel="up [m]")
+    ax.set_aspect("equal")
+    ax.view_init(elev=20, azim=-60)
+    ax.legend(loc="upper left")
+    return figure

@@ -1,9 +1,13 @@
 """Observables of a hopper's states: contact, slip at the effective point, the parts of its energy."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from difsim import Solution, safe
 from difsim.contact.contact_points import effective_arm
@@ -60,11 +64,18 @@ def observe(model: Hopper, solution: Solution) -> dict[str, jax.Array]:
     return jax.vmap(one)(solution.times, solution.states) | {"energy": solution.energy}
 
 
-def mechanical(energy: dict[str, np.ndarray]) -> np.ndarray:
-    """All but what is lost, J."""
-    return sum(np.asarray(energy[name]) for name in MECHANICAL)
+def balance(energy: Mapping[str, Array]) -> dict[str, Any]:
+    """Where the mechanical energy of a motion went, from its parts J in time.
 
-
-def lost_energy(energy: dict[str, np.ndarray]) -> np.ndarray:
-    """The energy that damping, friction and rolling have taken, J."""
-    return sum(np.asarray(energy[name]) for name in LOST)
+    **Returns:** the energy lost, J, and of it the shares by cause; as shares of it too, the largest rise from one time
+    to the next, above round-off energy from nowhere, and the error of the balance.
+    """
+    parts = {k: np.asarray(v) for k, v in energy.items()}
+    total, lost = (sum(parts[k] for k in names) for names in (MECHANICAL, LOST))
+    given = total[0] - total[-1]
+    return {
+        "energy_lost_J": float(given),
+        "lost_to": {k: float(parts[k][-1] / given) for k in LOST},
+        "largest_rise_of_energy": float(np.diff(total).max() / given),
+        "ledger_error": float(np.abs(total + lost - total[0]).max() / given),
+    }

@@ -22,11 +22,6 @@ GRID = np.linspace(0.0, 240.0, 2401)  # s, on which bounces are found and sample
 TRUTH = Adaptive(1e-9, 1e-9, resolve=0.0)
 
 
-def build(values: dict[str, Scalar]):
-    """The cube over a ground of `restitution`, `friction`, `rolling` m (and `depth` m where it is given)."""
-    return cube(GRAVITY_HERE, Ground(**values))
-
-
 def release(draw: Float[Array, "9"]) -> RigidState:
     """Dropped from 1 m at up to 0.1 m/s sideways, in any attitude, with a spin of some 0.1 rad/s; `draw` normal."""
     return RigidState(
@@ -38,7 +33,8 @@ def release(draw: Float[Array, "9"]) -> RigidState:
 
 
 def follow(values: dict[str, Scalar], start: RigidState, times: Array, solver, derivative=None) -> Solution:
-    model = build(values)
+    """The cube over a ground of `restitution`, `friction`, `rolling` m (and `depth` m where it is given)."""
+    model = cube(GRAVITY_HERE, Ground(**values))
     return simulate(model, model.start(start), times, solver=solver, derivative=derivative, throw=False)
 
 

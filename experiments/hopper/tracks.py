@@ -8,11 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from difsim.plot.style import BLACK, BLUE, GREY, ORANGE, RED, SKY
 from experiments.harness import Found
-from experiments.hopper import track_pictures
 from experiments.hopper.losses import KNOWN, LOSSES, UNKNOWN, relinearise
-from experiments.hopper.track import BOUNCES, NOISE, SAMPLES, Track, track
+from experiments.hopper.track import BOUNCES, GRID, NOISE, SAMPLES, TRUTH, Track, follow, track
 from experiments.variables import describe
 from inversion import Checkpoint, Problem, fit, identify
 from inversion.leastsq import Fit
@@ -25,6 +27,14 @@ RECOMMENDED = "multiple shooting"
 FIVE = 5
 TRUTHS = {"restitution": (0.5, 0.8), "friction": (0.15, 0.5), "rolling": (5e-4, 5e-3)}
 GUESSES = {"restitution": (0.35, 0.9), "friction": (0.1, 0.9), "rolling": (1.5e-4, 7e-3)}
+
+DRAWN = {
+    "final state": (RED, "s"),
+    "whole track": (ORANGE, "D"),
+    "progressive horizon": (SKY, "o"),
+    "multiple shooting": (BLUE, "^"),
+}
+RATES = {0.68: SKY, 0.95: BLUE}
 
 
 def draw(ranges: dict[str, tuple[float, float]], rng: np.random.Generator) -> dict[str, float]:
@@ -150,12 +160,69 @@ def compare(out: Path, quick: bool) -> Found:
         | {k: (("repetition", "unknown"), repeated[k]) for k in ("truth", "guess", "value", "sigma")}
         | {f"repetition_{k}": ("repetition", repeated[k]) for k in ("found", "misfit", "rejected")},
         coords={"loss": list(LOSSES), "bounces": list(counts), "unknown": list(NAMES)},
-        attrs={"summary": json.dumps(summary)},
     )
     units = dict.fromkeys(("truth", "guess", "value", "sigma"), "1 (restitution, friction), m (rolling)")
     names = {"found": "whether all three unknowns are within their bounds", "sigma": "standard deviation"}
     result = describe(result, units=units | {"repetition_misfit": "1"}, names=names)
     truth, _, made, _ = case(1000)
     fitted = {k: float(v) for k, v in zip(NAMES, repeated["value"][0], strict=True)} | KNOWN
-    figure = track_pictures.draw(result, made, truth, fitted)
+    figure = draw_tracks(result, summary["coverage_at_5_bounces"], made, truth, fitted)
     return Found(summary, {"result": result}, {"tracks": figure})
+
+
+def draw_tracks(result: xr.Dataset, rows: dict, made: Track, truth: dict, fitted: dict) -> Figure:
+    """Share found against bounces; one track and its fit; how often the intervals hold the truth."""
+    figure = Figure(figsize=(13, 4.4), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    _draw_success(left, result)
+    _draw_track(middle, made, truth, fitted)
+    _draw_coverage(right, rows)
+    return figure
+
+
+def _draw_success(ax: Axes, result: xr.Dataset) -> None:
+    trials = result.sizes["trial"]
+    for i, (loss, (colour, marker)) in enumerate(DRAWN.items()):
+        share = result["found"].sel(loss=loss).mean("trial").values
+        # Wilson's interval of one standard deviation: it has a width where all or none are found.
+        middle, half = (share + 0.5 / trials), np.sqrt(share * (1 - share) / trials + 0.25 / trials**2)
+        errors = np.stack([share - (middle - half) / (1 + 1 / trials), (middle + half) / (1 + 1 / trials) - share])
+        beside = result["bounces"] + 0.06 * (i - 1.5)  # so that equal shares stay visible
+        ax.errorbar(beside, 100 * share, 100 * np.abs(errors), color=colour, marker=marker, label=loss, capsize=2)
+    five, count = 100 * float(result["repetition_found"].mean()), result.sizes["repetition"]
+    label = f"multiple shooting, {count} more tracks: {five:.0f} %"
+    ax.plot(5, five, "*", color=BLACK, markersize=11, label=label)
+    ax.axhline(95, color=GREY, linewidth=0.8, linestyle=":")
+    ax.set(xlabel="bounces in the track", ylabel=f"found [% of {trials} random truths and starts]", ylim=(-5, 108))
+    ax.set_title("Which loss finds the ground")
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+
+
+def _draw_track(ax: Axes, track: Track, truth: dict, fitted: dict) -> None:
+    times = jnp.asarray(GRID[: int(np.searchsorted(GRID, float(track.times[-1, -1])))])
+    for values, label, colour, style in (
+        (truth, "truth", BLACK, "-"),
+        (fitted, "fit, run from the release", BLUE, "--"),
+    ):
+        body = follow({k: jnp.asarray(v) for k, v in values.items()}, track.release, times, TRUTH).states.body
+        ax.plot(times, body.position[:, 2], style, color=colour, linewidth=1, label=label)
+    ax.plot(track.times.ravel(), track.seen.position[..., 2].ravel(), ".", color=RED, label="seen")
+    ax.set(xlabel="time [s]", ylabel="height of the centre [m]")
+    ax.set_title("A track and its fit over 5 bounces")
+    ax.legend(frameon=False)
+
+
+def _draw_coverage(ax: Axes, rows: dict) -> None:
+    for i, row in enumerate(rows.values()):
+        for rate, colour in RATES.items():
+            share = row[f"within_{rate:g}"]
+            if share is not None:
+                ax.errorbar(i, 100 * share, 100 * row[f"error_{rate:g}"], color=colour, marker="o", capsize=3)
+        ax.annotate(f"{row['stated']} of {row['of']}", (i, 12), ha="center", color=GREY)
+    ax.annotate("intervals stated:", (0, 18), ha="center", color=GREY)
+    for rate, colour in RATES.items():
+        ax.axhline(100 * rate, color=colour, linewidth=0.8, linestyle=":", label=f"{100 * rate:.0f} % intervals")
+    ax.set(ylim=(5, 104), ylabel="intervals that hold the truth [%]", xlim=(-0.5, len(rows) - 0.5))
+    ax.set_xticks(range(len(rows)), list(rows))
+    ax.set_title("Intervals from 5 bounces, and their rates")
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)

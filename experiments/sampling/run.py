@@ -17,10 +17,9 @@ from matplotlib.figure import Figure
 from difsim.declarations import Quantity
 from difsim.plot.style import STYLE
 from experiments.harness import Found, Study
-from experiments.records import write_json
 from experiments.sampling.collect import collect, motion, orderings
 from experiments.sampling.pictures import draw_collected, draw_snapshots
-from experiments.sampling.scene import CASES, Scene
+from experiments.sampling.scene import CASES, CONTACT, Scene
 from experiments.sampling.sensitivity import Design, runs, sensitivity
 from inversion.progress import Bar
 from inversion.sweeps import compute_parts
@@ -51,22 +50,18 @@ class Sampling(Study):
     def __post_init__(self):
         if self.quick:
             self.spacing, self.until, self.pairs = 0.0028, 0.02, 4
-        if not self.until > 0:
-            raise ValueError(f"--until {self.until} s must be positive")
-        if not self.softening >= 1:
-            raise ValueError(f"--softening {self.softening} must be at least 1")
 
 
 def _cases(options: Sampling, out: Path) -> Found:
-    given = options.spacing, options.softening, _times(options.until), out.resolve()
+    times = np.linspace(0.0, options.until, max(round(SAMPLES * options.until), 2) + 1)
+    given = options.spacing, options.softening, times, out.resolve()
     tasks = {name: partial(_case, i, name, *given) for i, name in enumerate(options.cases)}
     with ThreadPoolExecutor(len(jax.local_devices())) as threads:
         made = compute_parts(tasks, executor=options.executor or threads)
     found, figures, data = zip(*made.values(), strict=True)
     runs = dict(zip(options.cases, found, strict=True))
-    figures = dict(ChainMap(*figures, {"collected": draw_collected(runs)}))
-    data = dict(ChainMap(*data))
-    return Found({"orderings": orderings(runs), "runs": runs}, data, figures)
+    figures = ChainMap(*figures, {"collected": draw_collected(runs)})
+    return Found({"orderings": orderings(runs), "runs": runs}, ChainMap(*data), figures)
 
 
 def _case(
@@ -76,7 +71,6 @@ def _case(
     scene = Scene.build(case, spacing)
     with Bar(name, times.size) as bar, jax.default_device(devices[i % len(devices)]):
         evolution, found = collect(case, scene, softening, times, out / f"{mark}.run", lambda _: bar.advance())
-    write_json(out / f"{mark}.json", found)
     with matplotlib.rc_context(STYLE):  # also in a worker
         return found, {mark: draw_snapshots(name, scene, evolution)}, {mark: motion(scene, evolution)}
 
@@ -90,12 +84,8 @@ def _sensitivity(options: Sampling, out: Path) -> Found:
     return Found(sensitivity(design, list(made.values())))
 
 
-def _times(until: float) -> np.ndarray:
-    return np.linspace(0.0, until, max(round(SAMPLES * until), 2) + 1)
-
-
 Sampling.ranges = {
-    "spacing": Quantity("m", "distance of particles", gt=0, le=3e-3, usual=(5e-4, 3e-3), slip="mm"),
+    "spacing": Quantity("m", "distance of particles", gt=0, lt=CONTACT, usual=(5e-4, 3e-3), slip="mm"),
     "softening": Quantity("", "factor by which the soil is softer", ge=1, usual=(1, 20)),
     "until": Quantity("s", "duration", gt=0, usual=(0.01, 10), slip="ms"),
 }

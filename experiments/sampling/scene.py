@@ -84,12 +84,7 @@ class Scene:
 
     @classmethod
     def build(cls, case: Case, spacing: float, shift: float = 0.0) -> "Scene":
-        """The tool over a bed that lies `shift` m to the right, which of a homogeneous bed means nothing.
-
-        **Raises:** ValueError for a spacing that is not positive or not below the contact's 3 mm.
-        """
-        if not 0 < spacing < CONTACT:
-            raise ValueError(f"--spacing {spacing} m must be above 0 and below the {CONTACT} m of the contact")
+        """The tool over a bed that lies `shift` m to the right, which of a homogeneous bed means nothing."""
         bed, box = ground(spacing, shift)
         axis = CLEARANCE + TIP
         lowered = Stopping(np.array([0.0, -DESCENT]), LOWERING)
@@ -176,12 +171,11 @@ def frame(spacing: float, axis: float) -> np.ndarray:
         _plate((left - PLATE, left), (floor, top), spacing),
         _plate((right, right + PLATE), (floor, top), spacing),
     ]
-    shields = []
-    for side in (-1, 1):
-        outward = np.pi if side < 0 else 0.0
-        span = outward - SHIELD / 2, outward + SHIELD / 2
-        rings = [_arc(radius, *span, spacing) for radius in _fill_wall(TIP + GAP, TIP + GAP + PLATE, spacing)]
-        shields += [ring + np.array([[side * PIVOTS / 2], [axis]]) for ring in rings]
+    shields = [
+        np.array([[side * PIVOTS / 2], [axis]]) + _arc(radius, outward - SHIELD / 2, outward + SHIELD / 2, spacing)
+        for side, outward in ((-1, np.pi), (1, 0.0))
+        for radius in _fill_wall(TIP + GAP, TIP + GAP + PLATE, spacing)
+    ]
     return np.concatenate([*plates, *shields], axis=1)
 
 

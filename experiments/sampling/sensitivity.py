@@ -45,7 +45,7 @@ class Design:
 
     def cases(self, pair: int) -> tuple[Case, Case]:
         """The case at p + σ ξ and that at p - σ ξ."""
-        away = dict(zip(SPREAD, self.xi[pair] * np.array(list(SPREAD.values())), strict=True))
+        away = {k: x * spread for x, (k, spread) in zip(self.xi[pair], SPREAD.items(), strict=True)}
         return tuple(
             replace(BASE, **{k: float(getattr(BASE, k) + way * v) for k, v in away.items()}) for way in (1, -1)
         )

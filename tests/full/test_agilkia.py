@@ -33,7 +33,7 @@ KEYS = {
 
 SUMMARY = (
     *("misfit", "fisher_rank", "fisher_condition", "simulator_calls", "jacobian_calls"),
-    *("forward_equivalents", "wall_seconds", "status"),
+    *("wall_seconds", "status"),
 )
 
 

@@ -39,7 +39,7 @@ def soles_among_grains(monkeypatch, tmp_path):
     monkeypatch.setattr(footpads, "pour_bed", lambda *grains: pour(*grains) if grains == bed else None)
     monkeypatch.setattr(footpads, "path_of", fake_throw)
     monkeypatch.setattr(calibrate, "CACHE", tmp_path)
-    monkeypatch.setattr("experiments.foot.soils.CACHE", tmp_path)
+    monkeypatch.setattr("experiments.beds.CACHE", tmp_path)
     return among_grains
 
 

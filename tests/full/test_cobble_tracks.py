@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from experiments.cobbles import estimation
+from experiments.cobbles import tracks
 from experiments.cobbles.run import Cobbles
 from experiments.harness import write
 from tests.more.test_cobble_tracks import EXAMPLE, MESHES, TRUE
@@ -13,7 +13,7 @@ README = EXAMPLE.parents[1] / "experiments" / "cobbles" / "README.md"
 
 
 def test_the_example_gives_its_truth(tmp_path):
-    told = estimation.estimate_tracks(EXAMPLE / "tracks.csv", EXAMPLE / "cams.json", MESHES)
+    told = tracks.estimate_tracks(EXAMPLE / "tracks.csv", EXAMPLE / "cams.json", MESHES)
     about = {"stage": "estimate", "created": "", "version": "", "wall_seconds": 1.0, "command": ""}
     write(tmp_path, told, about, Cobbles)
     found = told.summary

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.cobbles import impact, paper
 from experiments.cobbles.cameras import scenario
-from experiments.cobbles.nominal import release
+from experiments.cobbles.scene import release
 from experiments.cobbles.stones import cobble, stone
 from experiments.cobbles.through import TIMES, images, information, inverse, sensitivity, setup
 from tests.collision_toy import ball, fly, motion_sensitivity, theta

@@ -9,9 +9,8 @@ import pytest
 import xarray as xr
 
 from experiments.cobbles import collision, paper
-from experiments.cobbles.laws import hard
-from experiments.cobbles.nominal import release
 from experiments.cobbles.run import Cobbles
+from experiments.cobbles.scene import hard, release
 from experiments.cobbles.stones import BENNU, cobble, stone
 from experiments.harness import write
 from experiments.records import provenance

@@ -10,7 +10,7 @@ from tests.results import assert_described
 
 
 def test_the_quick_study_falls_as_it_should(tmp_path, monkeypatch):
-    monkeypatch.setattr("experiments.column.scene.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("experiments.beds.CACHE", tmp_path / "cache")
     ColumnStudy(out=tmp_path, quick=True).run()
     summary = json.loads((tmp_path / "summary.json").read_text())
     (found,) = [v for k, v in summary.items() if k.endswith("grains")]

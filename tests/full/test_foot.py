@@ -15,7 +15,7 @@ from tests.results import assert_described
 
 
 def test_grains_stop_the_sole(tmp_path, monkeypatch):
-    monkeypatch.setattr(grains, "CACHE", tmp_path)
+    monkeypatch.setattr("experiments.beds.CACHE", tmp_path)
     FootStudy(stage="grains", quick=True, out=tmp_path / "out").run()
     with xr.open_dataset(tmp_path / "out" / "5_cm_1_m_s.nc", engine="h5netcdf") as result:
         depth, speed, time = (result[name].values for name in ("penetration", "speed", "time"))

@@ -27,11 +27,8 @@ EACH = int(os.environ.get("DIFSIM_KILLS", "1"))
 SOONEST = 0.5  # s after the start: before that Python itself starts
 WARM = 40.0  # s that a start may run at most: the next one goes on from there
 AT_ONCE = 2.0  # s from a signal to the end
-# What differs between equal runs; the last three are seconds, or were measured by the clock.
-OF_THE_RUN = {
-    "created", "wall_seconds", "command", "options", "commit", "inputs",
-    "search_seconds", "jacobian_cost", "forward_equivalents",
-}  # fmt: skip
+# What differs between equal runs; the last one is in seconds.
+OF_THE_RUN = {"created", "wall_seconds", "command", "options", "commit", "inputs", "search_seconds"}
 
 
 class Victim:

@@ -2,7 +2,6 @@
 
 import json
 
-import jax
 import numpy as np
 import xarray as xr
 
@@ -17,7 +16,6 @@ from experiments.cobbles.run import Cobbles
 from experiments.harness import Found, write
 from inversion import Checkpoint
 from inversion.identifiability import NOT_FIXED, ONE_SIDED
-from inversion.prior_runs import PriorRuns
 from tests import toys
 
 
@@ -77,9 +75,6 @@ def test_posteriors_of_synthetic_touchdowns_hold_their_truths(tmp_path):
     Of 95 % intervals at least 80 % hold the truth. Were they half as wide, two thirds would.
     """
     posed = problem(read_lander(DATA / "philae.toml"), read_observations(DATA / "philae_published.toml"))
-    kept = Checkpoint(tmp_path / "kept", "published")
-    prior = PriorRuns.simulate(posed, jax.random.PRNGKey(0), 3000, kept)
-    first = coverage.cover(posed, prior, 1, 0, kept)
-    found = coverage.cover(posed, prior, 3, 0, kept)
+    first, found = (coverage.cover(posed, 3000, count, 0, tmp_path, ("published",)) for count in (1, 3))
     np.testing.assert_array_equal(found.data["coverage"]["rank"][:1], first.data["coverage"]["rank"])
     assert found.summary["all_hold_95"] > 0.8

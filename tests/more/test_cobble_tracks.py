@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.cobbles.first_guess import first_guess
+from experiments.cobbles.tracks import first_guess
 from experiments.cobbles.tracks_file import read_experiment, read_tracks
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "cobbles"

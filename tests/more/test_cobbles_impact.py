@@ -9,10 +9,9 @@ from difsim.body import RigidState
 from difsim.dynamics import CompliantPair, HardPair
 from difsim.rotation import Rotation
 from experiments.cobbles.cameras import SHIFT, scenario
-from experiments.cobbles.occlusion import is_occluded
-from experiments.cobbles.paper_estimation import MARKER_NOISE
+from experiments.cobbles.paper import MARKER_NOISE
 from experiments.cobbles.run import Cobbles
-from experiments.cobbles.through import setup
+from experiments.cobbles.through import is_occluded, setup
 from tests.collision_toy import RADIUS, ball, theta
 
 MARKERS = RADIUS * np.array([[[0.6, 0.0, 0.8], [0.0, 0.6, 0.8]], [[-0.6, 0.0, 0.8], [0.0, -0.6, 0.8]]])

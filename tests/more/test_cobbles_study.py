@@ -8,7 +8,7 @@ from scipy.spatial import ConvexHull
 from difsim.mesh import TriMesh
 from difsim.rotation import Rotation
 from experiments.cobbles import paper
-from experiments.cobbles.nominal import release
+from experiments.cobbles.scene import release
 from experiments.cobbles.stones import cobble, generate
 
 

@@ -17,9 +17,9 @@ from experiments.cobbles.arcs import (
     images,
 )
 from experiments.cobbles.cameras import scenario
-from experiments.cobbles.first_guess import directions
 from experiments.cobbles.montecarlo import ENDED
 from experiments.cobbles.paper import INERTIA, MASS
+from experiments.cobbles.tracks import directions
 
 STATE = np.array([-0.06, -0.15, 0.0, -0.08, -0.22, 0.01, 0.1, 0.2, -0.3, 0.9, 0.2, 0.8])
 

@@ -52,10 +52,11 @@ def test_the_touchdown_of_both_data_sets_is_one():
 
 def test_each_datum_is_fitted_once(both):
     contact = {name for name in both.whole.data.names if name.startswith("second_contact_")}
-    assert set(both.flight_data.names) == contact | {"rebound_speed"} and set(both.contact) == contact
-    assert set(both.touchdown.names) | set(both.flight_data.names) == set(both.whole.data.names)
-    assert not set(both.touchdown.names) & set(both.flight_data.names)
-    assert both.problem_of_ground(both.touchdown).names == both.whole.names
+    touchdown, flight = both.data("touchdown"), both.data("rebound", "contact")
+    assert flight.keys() == contact | {"rebound_speed"} and both.data("contact").keys() == contact
+    assert touchdown.keys() | flight.keys() == set(both.whole.data.names)
+    assert not touchdown.keys() & flight.keys()
+    assert both.problem_of_ground("touchdown").names == both.whole.names
 
 
 def test_a_flight_from_the_laws_rebound_is_that_of_the_touchdown(both):
@@ -69,7 +70,7 @@ def test_a_flight_from_the_laws_rebound_is_that_of_the_touchdown(both):
     fly = jax.jit(lambda velocity: flight({"rebound": velocity})[0])
     found = fly(last.velocity[-1])
     assert status == Status.OK
-    for name in both.flight_data.names:
+    for name in both.data("rebound", "contact"):
         np.testing.assert_allclose(found[name], whole[name], rtol=1e-6)
     assert np.isnan(fly(last.velocity[-1] + jnp.array([0.0, 0.0, 2.0]))["second_contact_time"])  # it has left
     read = joint_cases.read_rebounds(known, np.asarray(last.velocity[-1:]))
@@ -97,7 +98,8 @@ def test_pairs_have_the_evidence_of_their_closed_form(both, monkeypatch):
     law, real = (sigma * (x - x.mean(axis=0)) / x.std(axis=0) for sigma, x in zip(sigmas, normal, strict=True))
     real[:, 0] += 0.1
     other = replace(both, effort=replace(both.effort, draws=n, pairs=n))
-    nothing = {name: np.zeros((n, *other.flight_data[name].value.shape)) for name in other.flight_data.names}
+    data = other.data("rebound", "contact")
+    nothing = {name: np.zeros((n, *datum.value.shape)) for name, datum in data.items()}
     monkeypatch.setattr(joint_cases, "fly", lambda problem, rebounds: nothing)
     ground = joint.Ground(Known(law, -3.0), {}, {}, law)
     sampled = joint.Sampled(ground, ground, Known(real, -2.0))

@@ -123,7 +123,7 @@ def test_other_observations_are_another_inversion(tmp_path, monkeypatch):
     """The same, of the command `difsim agilkia --observations`."""
     caught = []
 
-    def invert(problem, solver, checkpoint, **settings):
+    def invert(problem, seed, checkpoint, *settings):
         caught.append(checkpoint.folder)
         raise Caught
 

@@ -1,15 +1,38 @@
-"""The picture of the design stage, from result.nc alone."""
+"""The pictures of the stages impact and design, from result.nc alone."""
 
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from difsim.plot.style import BLUE, GREEN, GREY, ORANGE
+from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
+from experiments.cobbles.through import RESTITUTION
 
 COLOURS = {1: BLUE, 2: ORANGE, 3: GREEN}
 
 
-def draw(result: xr.Dataset) -> Figure:
+def draw_impact(result: xr.Dataset) -> Figure:
+    """The results of one fit and two arcs, and fits of the nominal case."""
+    figure = Figure(figsize=(11, 4), layout="constrained")
+    figure.suptitle(f"{result.attrs['cobble']}: one fit through the impact, and the paper's two arcs")
+    ratio, fits = figure.subplots(1, 2)
+    angles = result["inclination"].values
+    ratio.semilogy(angles, result["two_arcs_energy_ratio_sigma"], "s-", color=ORANGE, label="CoR_E, two arcs")
+    ratio.semilogy(angles, result["two_arcs_restitution_sigma"], "s--", color=ORANGE, label="e, two arcs")
+    ratio.semilogy(angles, result["energy_ratio_sigma"], "o-", color=BLUE, label="CoR_E, through the impact")
+    ratio.semilogy(angles, result["restitution_sigma"], "o--", color=BLUE, label="e, through the impact")
+    ratio.set(xlabel="α [deg]", ylabel="standard deviation", title="predicted, at 1 px", xticks=angles)
+    ratio.legend(frameon=False)
+    best = result.isel(start=result["misfit"].argmin("start"))
+    e, sigma = best["fit"].values[:, RESTITUTION], best["fit_sigma"].values[:, RESTITUTION]
+    fits.errorbar(np.arange(len(e)), e, yerr=1.96 * sigma, fmt="o", color=BLUE, markersize=3, linewidth=0.8)
+    fits.axhline(float(result["truth"][RESTITUTION]), color=BLACK, linewidth=0.8)
+    fits.set(
+        xticks=[], xlabel="fit", ylabel="e", title="nominal case: fits to noisy pixels, ± 1.96 σ; line: truth"
+    )
+    return figure
+
+
+def draw_design(result: xr.Dataset) -> Figure:
     """Cameras and markers before and after, and the standard deviation of e by each design."""
     figure = Figure(figsize=(11, 7), layout="constrained")
     figure.suptitle(f"{result.attrs['cobble']}: cameras, markers and release by the gradient of ln σ(e)")
