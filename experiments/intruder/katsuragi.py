@@ -31,6 +31,7 @@ PUBLISHED = {"length": (0.087, 0.007), "stiffness": (1040.0, 10.0)}  # d1, m; k/
 SPEEDS = 0.5, 1.5, 3.0  # m/s
 FRICTIONS = 0.1, 0.17, 0.28, 0.45
 SIZES = 0.008, 0.0063, 0.005  # m, of the grains, each 1.26 times the next
+ROUGH = (0.012,)  # m, of a smoke test
 WIDTH, DEEP = 0.1, 0.12  # m, of the bed
 
 
@@ -42,7 +43,7 @@ def recipe(size: float) -> BedSpecification:
 
 def compare(is_quick: bool) -> Found:
     """The law of grains by their friction and size, the friction that fits, and the stopping times that follow."""
-    sizes, frictions, speeds = (SIZES[:1], FRICTIONS[:3], SPEEDS[:2]) if is_quick else (SIZES, FRICTIONS, SPEEDS)
+    sizes, frictions, speeds = (ROUGH, FRICTIONS[:3], SPEEDS[:2]) if is_quick else (SIZES, FRICTIONS, SPEEDS)
     found = np.empty((2 + len(speeds), len(sizes), len(frictions), len(PLACES)))
     for i, size in enumerate(sizes):
         bed, lists = settle(recipe(size)), {}
@@ -88,11 +89,11 @@ def fit_law(paths: list[np.ndarray]) -> np.ndarray:
     depth, begun = np.concatenate(even), np.repeat([path[2, 0] for path in paths], 50)
     seen = np.concatenate([np.interp(z, path[1], path[2]) ** 2 for z, path in zip(even, paths, strict=True)])
 
-    def share(where, length, stiffness):
-        return square_speed(where[0], where[1], length, stiffness) / where[1] ** 2
+    def share(where, *logs):  # of both constants, which are positive
+        return square_speed(*where, *np.exp(logs)) / where[1] ** 2
 
-    start = [value for value, _ in PUBLISHED.values()]
-    return curve_fit(share, np.stack([depth, begun]), seen / begun**2, start, method="trf", x_scale=start)[0]
+    start = [np.log(value) for value, _ in PUBLISHED.values()]
+    return np.exp(curve_fit(share, np.stack([depth, begun]), seen / begun**2, start, method="trf")[0])
 
 
 def stop_time(speed: float, length: float, stiffness: float) -> float:
