@@ -116,20 +116,12 @@ def compare_depths(bed: Bed, throws: tuple[Throw, ...]) -> xr.Dataset:
     """The depth of each throw at each of PLACES, m below the mean surface, the total fall H, and the formula, m."""
     found, lists = np.empty((2, len(throws), len(PLACES))), {}
     for i, at in enumerate(show_progress(throws, "throws")):
-        law = replace(bed.grains.law, friction=at.friction, modulus=at.modulus)
-        grains = replace(bed.grains, law=law, clumps=(ball(at.radius, at.density),), clump_laws=(None,))
-        still = scale_memory(bed.state, jnp.asarray(at.modulus) / bed.grains.law.modulus)
         for j, place in enumerate(PLACES):
-            begin = place_above(still.position, grains.radius, jnp.asarray(place), at.radius)
-            state = grains.with_clumps(still, (falling_state(begin, at.speed),))
-            if at.radius not in lists:  # a list is of its spheres' radii
-                lists[at.radius] = allocate(grains, state, SKIN, ROOM)
-            times, has_stopped = np.arange(0.0, LASTS, FRAME), lambda ball: ball.velocity[2] >= 0
-            ended = _throw(grains, state, times, lists[at.radius], until=has_stopped)
-            lowest = float(np.min(ended.states.position[:, 2]))
+            ended = throw_into(bed, at, place, lists)
+            begin, lowest = float(ended.states.position[0, 2]), float(np.min(ended.states.position[:, 2]))
             found[:, i, j] = (
                 bed.figures.height + at.radius - lowest,
-                at.speed**2 / (2 * GRAVITY) + float(begin[2]) - lowest,
+                at.speed**2 / (2 * GRAVITY) + begin - lowest,
             )
     columns = {name: ("throw", [getattr(at, name) for at in throws]) for name in Throw._fields}
     told = [
@@ -138,6 +130,24 @@ def compare_depths(bed: Bed, throws: tuple[Throw, ...]) -> xr.Dataset:
     ]
     both = {"depth": (("throw", "place"), found[0]), "fall": (("throw", "place"), found[1])}
     return xr.Dataset(both | {"formula": ("throw", told)} | columns)
+
+
+def throw_into(bed: Bed, at: Throw, place: tuple[float, float], lists: dict[float, NeighbourList]) -> Solution:
+    """The motion of the ball of a throw until it stops.
+
+    **Arguments:** `bed`; `at`, the throw; `place` m, from the bed's middle; `lists` by the ball's radius, of earlier
+    throws into this bed: where there is one, nothing is compiled. **Returns:** the solution, whose states are the
+    ball's.
+    """
+    law = replace(bed.grains.law, friction=at.friction, modulus=at.modulus)
+    grains = replace(bed.grains, law=law, clumps=(ball(at.radius, at.density),), clump_laws=(None,))
+    still = scale_memory(bed.state, jnp.asarray(at.modulus) / bed.grains.law.modulus)
+    begin = place_above(still.position, grains.radius, jnp.asarray(place), at.radius)
+    state = grains.with_clumps(still, (falling_state(begin, at.speed),))
+    if at.radius not in lists:
+        lists[at.radius] = allocate(grains, state, SKIN, ROOM)
+    times, has_stopped = np.arange(0.0, LASTS, FRAME), lambda ball: ball.velocity[2] >= 0
+    return _follow_ball(grains, state, times, lists[at.radius], until=has_stopped)
 
 
 def benchmark(
@@ -154,7 +164,7 @@ def benchmark(
     state = grains.with_clumps(still, (falling_state(begin, THROWN + GRAVITY * LEAVES),))
     times = np.append(np.arange(LEAVES, 0.1, FRAME), 0.1)
     begun = time.perf_counter()
-    ended = _throw(grains, state, times, allocate(grains, state, SKIN, ROOM))
+    ended = _follow_ball(grains, state, times, allocate(grains, state, SKIN, ROOM))
     seconds = time.perf_counter() - begun
     z = np.asarray(ended.states.position[:, 2]) + FLOOR
     return xr.Dataset({"height": ("time", z)}, coords={"time": np.asarray(ended.times)}), seconds
@@ -174,7 +184,7 @@ def _bed_of_formula() -> Bed:
     return settle(BedSpecification(law, sizes, DENSITY, BoxContainer((WIDTH, WIDTH)), DEEP))
 
 
-def _throw(grains: Grains, state: GrainsState, times, near: NeighbourList, until=None) -> Solution:
+def _follow_ball(grains: Grains, state: GrainsState, times, near: NeighbourList, until=None) -> Solution:
     """The motion of the ball."""
     solver = Courant(COURANT, neighbours=near)
     return run(grains, state, times, solver=solver, save=lambda state: state.clumps[0], until=until)

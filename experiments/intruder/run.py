@@ -5,7 +5,7 @@ from typing import Literal
 
 from experiments.beds import settle
 from experiments.harness import Study
-from experiments.intruder import derivatives, exponents, friction, published, stochastic
+from experiments.intruder import derivatives, exponents, friction, katsuragi, published, stochastic
 from experiments.intruder.scene import DT, Drop, recipe
 
 REBOUND = 0.024  # s, until which the ball has rebounded
@@ -15,9 +15,10 @@ REBOUND = 0.024  # s, until which the ball has rebounded
 class IntruderStudy(Study):
     """A ball thrown into a bed of grains: derivatives of its speed, and the grains from its rebound."""
 
-    stage: Literal["derivatives", "published", "friction", "exponents", "descent"] = "derivatives"
+    stage: Literal["derivatives", "published", "katsuragi", "friction", "exponents", "descent"] = "derivatives"
     """"derivatives": of its speed, of one path, by differences, and of an ensemble's mean; "published": depths
-    beside the published formula, and a ball beside seven codes; "friction": that of the grains from the
+    beside the published formula, and a ball beside seven codes; "katsuragi": the friction that fits a published law,
+    and stopping times that were not fitted; "friction": that of the grains from the
     depths of five balls, through a response surface; "exponents": powers of speed and gravity in depth and duration,
     beside published ones; "descent": friction and restitution from mean rebounds, by a
     stochastic descent beside such a surface, over the first 24 ms."""
@@ -59,6 +60,7 @@ IntruderStudy.stages = {
         options.drop(REBOUND), out, *((24, 24, 20, 2) if options.quick else (64, 96, 80, 4))
     ),
     "published": lambda options, out: published.compare(options.coarse, options.quick),
+    "katsuragi": lambda options, out: katsuragi.compare(options.quick),
     "exponents": lambda options, out: exponents.compare(
         settle(friction.recipe()), *((1, 0.08) if options.quick else (options.repeats,))
     ),

@@ -10,7 +10,7 @@ from experiments.intruder.run import IntruderStudy
 from tests.results import assert_described
 
 
-@pytest.mark.parametrize("stage", ["derivatives", "published", "friction", "exponents", "descent"])
+@pytest.mark.parametrize("stage", ["derivatives", "published", "katsuragi", "friction", "exponents", "descent"])
 def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
     IntruderStudy(stage=stage, out=tmp_path, quick=True).run()
     found = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
@@ -24,6 +24,8 @@ def test_a_stage_writes_its_numbers_and_its_picture(stage, tmp_path):
         assert (apart <= 4 * np.hypot(found["smoothed_error"], found["pathwise_error"])).all()
     elif stage == "published":
         assert (found["depth"] > 0).all() and (found["fall"] > found["depth"]).all()
+    elif stage == "katsuragi":
+        assert (found["length"] > 0).all() and (found["stop"] > 0).all()
     elif stage == "exponents":
         assert np.isfinite(found["depth"]).sum() >= 4 and (found["duration"].dropna("throw") > 0).all()
     elif stage == "friction":

@@ -10,6 +10,7 @@ import xarray as xr
 
 from experiments.intruder.derivatives import _valid_until
 from experiments.intruder.exponents import fit_powers
+from experiments.intruder.katsuragi import fit_law, observed_order, published_stop, square_speed, validate
 from experiments.intruder.published import SEEN, formula
 from experiments.intruder.scene import BASE
 
@@ -60,3 +61,44 @@ def test_powers_and_their_errors_follow_from_throws():
     np.testing.assert_allclose(errors, 0.1 / (np.sqrt(2000) * np.std(np.log([speed, gravity]), axis=1)), rtol=0.05)
     with pytest.raises(ValueError, match="2 of 5 balls are slow"):
         fit_powers(speed[:5], gravity[:5], values[:5])
+
+
+@pytest.mark.parametrize("speed, milliseconds", [(0.5, 65), (1.0, 56), (2.0, 49), (3.0, 46)])
+def test_the_published_law_stops_a_ball_in_time(speed, milliseconds):
+    assert 1e3 * published_stop(speed)[0] == pytest.approx(milliseconds, abs=0.5)
+
+
+def test_a_law_is_found_again_in_its_paths():
+    paths = []
+    for speed in (0.5, 1.0, 3.0):
+        depth = np.linspace(0.0, 0.1, 4000)
+        square = square_speed(depth, speed, 0.1, 1500.0)
+        moves = np.arange(depth.size) < np.argmax(square < 0)
+        paths.append(np.stack([0 * depth, depth, np.sqrt(square, where=moves, out=0 * depth)])[:, moves])
+    np.testing.assert_allclose(fit_law(paths), [0.1, 1500.0], rtol=1e-3)
+
+
+def test_friction_is_found_where_grains_follow_the_published_law():
+    """d₁ and k/m are the published ones at a friction of 0.2, and the stopping times too."""
+    sizes, frictions, speeds = [0.008, 0.0063, 0.005], [0.1, 0.17, 0.28, 0.45], [0.5, 3.0]
+    axes = "size", "friction", "place"
+    ratio = np.array(frictions)[None, :, None] / 0.2 * np.exp([-0.01, 0.01])
+    ratio = ratio * (1 + 1e3 * (np.array(sizes)[:, None, None] ** 2 - sizes[-1] ** 2))
+    stops = np.array([published_stop(speed)[0] for speed in speeds])
+    found = xr.Dataset(
+        {
+            "length": (axes, 0.087 * ratio**-0.5),
+            "stiffness": (axes, 1040.0 * ratio),
+            "stop": (("speed", *axes), stops[:, None, None, None] * ratio**-0.3),
+        },
+        coords={"size": sizes, "friction": frictions, "speed": speeds},
+    )
+    summary = validate(found)
+    assert summary["friction"] == pytest.approx(0.2, rel=0.02) and summary["sigma_ln_friction"] < 0.02
+    assert all(abs(row["difference_over_u"]) < 1 for row in summary["rows"].values())
+
+
+def test_the_order_of_convergence_is_that_of_three_sizes():
+    sizes = np.array([4.0, 2.0, 1.0])
+    assert observed_order(1 + 0.1 * sizes**2, sizes) == pytest.approx(2.0)
+    assert observed_order(np.array([1.0, 1.1, 1.3]), sizes) is None
