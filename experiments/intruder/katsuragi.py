@@ -27,7 +27,7 @@ from experiments.variables import describe
 from inversion.progress import show_progress
 
 RADIUS, HEAVY = 0.0127, 8070.0  # m; kg/m³, of the ball with its rod
-PUBLISHED = {"length": (0.087, 0.007), "stiffness": (1040.0, 10.0)}  # d1, m; k/m, 1/s²: value and error
+PUBLISHED = {"d₁, m": (0.087, 0.007), "k/m, 1/s²": (1040.0, 10.0)}  # value and error
 SPEEDS = 0.5, 1.5, 3.0  # m/s
 FRICTIONS = 0.1, 0.17, 0.28, 0.45
 SIZES = 0.008, 0.0063, 0.005  # m, of the grains, each 1.26 times the next
@@ -60,7 +60,7 @@ def compare(is_quick: bool) -> Found:
     units = {"length": "m", "stiffness": "1/s2", "stop": "s", "size": "m", "friction": "1", "speed": "m/s"}
     names = {"length": "d1 of the law", "stiffness": "k/m of the law", "stop": "time from the surface to the stop"}
     result, summary = describe(result, units=units, names=names), validate(result)
-    return Found(summary, {"result": result}, {"katsuragi": draw_katsuragi(result, summary["rows"])})
+    return Found(summary, {"result": result}, {"katsuragi": draw_katsuragi(result, summary["comparison"])})
 
 
 def read_path(ended: Solution, bed: Bed) -> np.ndarray:
@@ -137,7 +137,7 @@ def validate(found: xr.Dataset) -> dict[str, Any]:
             "scatter": float(scatter[i]),
             "difference_over_u": float((best[i, -1] - np.log(data[i])) / whole[i]),
         }
-        for i, name in enumerate([*PUBLISHED, *(f"stop from {speed:g} m/s" for speed in speeds)])
+        for i, name in enumerate([*PUBLISHED, *(f"stop from {speed:g} m/s, s" for speed in speeds)])
     }
     sigma = float(np.sqrt(weight @ (grid - friction) ** 2))
     return {
@@ -145,15 +145,15 @@ def validate(found: xr.Dataset) -> dict[str, Any]:
         "friction": float(np.exp(friction)),
         "sigma_ln_friction": sigma,
         "misfit": float(misfit.min()),
-        "rows": rows,
+        "comparison": rows,
     }
 
 
 def published_stop(speed: float) -> tuple[float, float]:
     """The stopping time s by the published law, and its error by those of d₁ and k/m."""
-    law = {name: value for name, (value, _) in PUBLISHED.items()}
-    at = stop_time(speed, **law)
-    moved = [stop_time(speed, **law | {name: sum(PUBLISHED[name])}) - at for name in law]
+    law, errors = np.array([*PUBLISHED.values()]).T
+    at = stop_time(speed, *law)
+    moved = [stop_time(speed, *(law + error)) - at for error in np.diag(errors)]
     return at, float(np.linalg.norm(moved))
 
 

@@ -106,18 +106,17 @@ def draw_katsuragi(result: xr.Dataset, rows: dict[str, dict[str, Any]]) -> Figur
     """d₁ and k/m by the friction of grains of each size, and stopping times at the friction that fits both."""
     figure = Figure(figsize=(12, 3.9), layout="constrained")
     axes = figure.subplots(1, 3)
-    for axis, (name, unit, scale) in zip(
-        axes, (("length", "cm", 100.0), ("stiffness", "1/s²", 1.0)), strict=False
-    ):
+    constants, stops = [*rows.values()][:2], [*rows.values()][2:]
+    shown = ("length", "d₁, cm", 100.0), ("stiffness", "k/m, 1/s²", 1.0)
+    for axis, row, (name, label, scale) in zip(axes, constants, shown, strict=False):
         for size, colour in zip(result["size"].values, (ORANGE, GREEN, BLUE), strict=False):
             of = scale * result[name].sel(size=size)
             axis.plot(result["friction"], of, ".", color=colour)
             axis.plot(result["friction"], of.mean("place"), color=colour, label=f"grains of {1e3 * size:g} mm")
-        value, error = scale * rows[name]["published"], scale * rows[name]["error_of_published"]
+        value, error = scale * row["published"], scale * row["error_of_published"]
         axis.axhspan(value - 2 * error, value + 2 * error, color=GREY, alpha=0.4, label="published, 2 sigma")
-        axis.set(xlabel="friction", ylabel=f"{'d₁' if name == 'length' else 'k/m'}, {unit}")
+        axis.set(xlabel="friction", ylabel=label)
     axes[0].legend(frameon=False)
-    stops = [row for name, row in rows.items() if name.startswith("stop")]
     ours = 1e3 * np.array([row["found"] for row in stops])
     unsure = ours * [np.linalg.norm([row["u_size"], row["u_friction"], row["scatter"]]) for row in stops]
     axes[2].errorbar(result["speed"], ours, 2 * unsure, fmt="o", color=BLUE, capsize=3, label="ours, 2 sigma")

@@ -95,7 +95,7 @@ def test_friction_is_found_where_grains_follow_the_published_law():
     )
     summary = validate(found)
     assert summary["friction"] == pytest.approx(0.2, rel=0.02) and summary["sigma_ln_friction"] < 0.02
-    assert all(abs(row["difference_over_u"]) < 1 for row in summary["rows"].values())
+    assert all(abs(row["difference_over_u"]) < 1 for row in summary["comparison"].values())
 
 
 def test_the_order_of_convergence_is_that_of_three_sizes():
