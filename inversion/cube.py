@@ -1,6 +1,6 @@
 """The unit cube of a prior: uniform points are draws of the prior, and the simulations of points on all cores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property, partial
 from typing import Any
@@ -116,11 +116,11 @@ class Cube:
 
     def physical(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The physical values [rows, n] of all unknowns."""
-        return np.asarray(_physical(self.problem, self.relax, self._fill(_repeat(u))))[: len(u)]
+        return self._map(_physical, u)
 
     def log_likelihood(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The log-likelihood [rows] of the data, -infinity where the simulation failed or the leaf is not kept."""
-        x, found, here = self._unfold(u), np.full(len(u), -np.inf), self._is_kept(u)
+        x, found, here = self._map(_unfold, u), np.full(len(u), -np.inf), self._is_kept(u)
         if here.any():
             found[here] = self._simulate(x[here])
         return found
@@ -135,11 +135,7 @@ class Cube:
 
         **Arguments:** `u`, points of the unit cube. **Returns:** their evaluations, arrays with a leading axis [rows].
         """
-        return self._evaluations(self._unfold(u))
-
-    def _unfold(self, u: np.ndarray) -> np.ndarray:
-        """The unbounded coordinates [rows, n] of points."""
-        return np.asarray(_unfold(self.problem, self.relax, self._fill(_repeat(u))))[: len(u)]
+        return self._evaluations(self._map(_unfold, u))
 
     def _evaluations(self, x: np.ndarray) -> Evaluation:
         """The simulations of rows: one by one in threads, or side by side where that is sooner or wanted."""
@@ -170,8 +166,13 @@ class Cube:
 
     def squared_scores(self, u: Float[np.ndarray, "rows k"]) -> np.ndarray:
         """The sums [rows] of squares of the data's scores, which are unit normal for the right model."""
-        x = self._unfold(u)
+        x = self._map(_unfold, u)
         return np.asarray(_square_scores(self.relax, x, self._evaluations(x).predictions))
+
+    def _map(self, program: Callable[..., Array], u: np.ndarray) -> np.ndarray:
+        """The rows [rows, n] of a program at points, of which it gets some again: it is compiled for few sizes."""
+        more = np.resize(u, (_next_size(len(u)), u.shape[1]))
+        return np.asarray(program(self.problem, self.relax, self._fill(more)))[: len(u)]
 
     def _fill(self, u: np.ndarray) -> Array:
         """The points with all coordinates of the problem."""
@@ -183,11 +184,6 @@ class Cube:
 def _next_size(count: int) -> int:
     """The next power of two, from 16 on: programs are compiled for few sizes."""
     return max(16, 2 ** (count - 1).bit_length())
-
-
-def _repeat(u: np.ndarray) -> np.ndarray:
-    """Points, some of them again, of such a size."""
-    return np.resize(u, (_next_size(len(u)), u.shape[1]))
 
 
 def _simulate_rows(problem: Problem, x: np.ndarray) -> Evaluation:
