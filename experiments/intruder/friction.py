@@ -10,14 +10,21 @@ import xarray as xr
 from jaxtyping import Array, Bool
 
 from difsim import allocate
-from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
+from difsim.beds import BedSpecification
 from difsim.beds.specification import Bed
-from difsim.dem import Grains, HertzMindlin
+from difsim.dem import Grains
 from difsim.dem.state import GrainsState
 from difsim.stepping.marching import NeighbourList
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_friction
-from experiments.intruder.scene import BASE, DENSITY, POISSON, ball, falling_state, place_above, throw_ball
+from experiments.intruder.scene import (
+    DENSITY,
+    ball,
+    box_of_glass,
+    falling_state,
+    place_above,
+    throw_ball,
+)
 from experiments.variables import describe
 from inversion import Bounded, Observation, Observations, fit, map_batched, response_problem
 
@@ -68,8 +75,7 @@ class Depths(eqx.Module):
 
 def recipe() -> BedSpecification:
     """The specification of the bed, 2294 grains of glass."""
-    law = HertzMindlin(BASE["modulus"], POISSON, BASE["restitution"], BASE["friction"])
-    return BedSpecification(law, GaussianSizes(GRAIN, 0.1 * GRAIN), DENSITY, BoxContainer((WIDTH, WIDTH)), DEEP)
+    return box_of_glass(GRAIN, WIDTH, DEEP)
 
 
 def estimate(bed: Bed, repeats: int, samples: int = SAMPLES, lasts: float = LASTS, seed: int = 0) -> Found:

@@ -12,17 +12,16 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import curve_fit
 
-from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
+from difsim.beds import BedSpecification
 from difsim.beds.specification import Bed
 from difsim.contact import Poncelet
-from difsim.dem import HertzMindlin
 from difsim.stepping.solution import Solution
 from experiments.beds import settle
 from experiments.contact.world import Plunge
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_katsuragi
 from experiments.intruder.published import FRAME, GRAVITY, PLACES, STIFF, Throw, throw_into
-from experiments.intruder.scene import BASE, DENSITY, POISSON
+from experiments.intruder.scene import box_of_glass
 from experiments.variables import describe
 from inversion.progress import show_progress
 
@@ -37,8 +36,7 @@ WIDTH, DEEP = 0.1, 0.12  # m, of the bed
 
 def recipe(size: float) -> BedSpecification:
     """The specification of a bed of grains of `size` m."""
-    law = HertzMindlin(STIFF, POISSON, BASE["restitution"], BASE["friction"])
-    return BedSpecification(law, GaussianSizes(size, 0.1 * size), DENSITY, BoxContainer((WIDTH, WIDTH)), DEEP)
+    return box_of_glass(size, WIDTH, DEEP, STIFF)
 
 
 def compare(is_quick: bool) -> Found:
@@ -141,7 +139,6 @@ def validate(found: xr.Dataset) -> dict[str, Any]:
     }
     sigma = float(np.sqrt(weight @ (grid - friction) ** 2))
     return {
-        "ln_friction": friction,
         "friction": float(np.exp(friction)),
         "sigma_ln_friction": sigma,
         "misfit": float(misfit.min()),

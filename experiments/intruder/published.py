@@ -19,10 +19,9 @@ from experiments.beds import settle
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_published
 from experiments.intruder.scene import (
-    BASE,
     DENSITY,
-    POISSON,
     ball,
+    box_of_glass,
     falling_state,
     place_above,
     recipe,
@@ -85,7 +84,8 @@ def formula(diameter: float, density: float, fall: float, bulk: float, repose: f
 
 def compare(coarse: float, is_quick: bool) -> Found:
     """Depths beside the formula, and the ball of the benchmark in grains `coarse` times as large."""
-    bed, throws = (settle(recipe()), THROWS[:1]) if is_quick else (_bed_of_formula(), THROWS)
+    bed = settle(recipe() if is_quick else box_of_glass(GRAIN, WIDTH, DEEP))
+    throws = THROWS[:1] if is_quick else THROWS
     depths = compare_depths(bed, throws)
     ground = bed_of_benchmark(5e-3 if is_quick else coarse * SIZE)
     drop, seconds = benchmark(ground, replace(M1, modulus=POURED) if is_quick else M1)
@@ -175,13 +175,6 @@ def bed_of_benchmark(size: float, seed: int = 0) -> Bed:
     depth = COUNT * np.pi / 6 * SIZE**3 / (0.6 * BOX[0] * BOX[1])
     law = replace(M1, modulus=POURED)
     return settle(BedSpecification(law, GaussianSizes(size, 0.0), 2500.0, BoxContainer(BOX), depth, seed=seed))
-
-
-def _bed_of_formula() -> Bed:
-    """5376 grains of 5 mm, poured."""
-    law = HertzMindlin(1e7, POISSON, BASE["restitution"], BASE["friction"])
-    sizes = GaussianSizes(GRAIN, 0.1 * GRAIN)
-    return settle(BedSpecification(law, sizes, DENSITY, BoxContainer((WIDTH, WIDTH)), DEEP))
 
 
 def _follow_ball(grains: Grains, state: GrainsState, times, near: NeighbourList, until=None) -> Solution:

@@ -27,11 +27,15 @@ COURANT = 0.7
 DT = 2e-5  # s: a 59th of the contact of two grains at the speed of the impact
 
 
-def recipe(seed: int = 0) -> BedSpecification:
-    """Of a bed in the laboratory, 329 grains."""
-    law = HertzMindlin(BASE["modulus"], POISSON, BASE["restitution"], BASE["friction"])
-    sizes = GaussianSizes(DIAMETER, 0.1 * DIAMETER)
-    return BedSpecification(law, sizes, DENSITY, BoxContainer((WIDTH, WIDTH)), depth=0.06, seed=seed)
+def box_of_glass(size: float, width: float, depth: float, modulus: float = BASE["modulus"]) -> BedSpecification:
+    """The specification of grains of `size` m and a `modulus` Pa, in a square box of a `width` m and a `depth` m."""
+    law = HertzMindlin(modulus, POISSON, BASE["restitution"], BASE["friction"])
+    return BedSpecification(law, GaussianSizes(size, 0.1 * size), DENSITY, BoxContainer((width, width)), depth)
+
+
+def recipe() -> BedSpecification:
+    """The specification of a bed in the laboratory, 329 grains."""
+    return box_of_glass(DIAMETER, WIDTH, 0.06)
 
 
 class Drop(eqx.Module):
