@@ -125,7 +125,7 @@ def _relative(a: float, b: float) -> float:
 
 
 def draw(time: np.ndarray, names: Sequence[str], apart: Mapping[float, Mapping[str, np.ndarray]]) -> Figure:
-    """How far forward derivatives are from differences of a small and a large step."""
+    """The picture of forward derivatives against differences of a small and a large step."""
     figure = Figure(figsize=(10, 5.5), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
     for i, (ax, name) in enumerate(zip(panels, names, strict=True)):

@@ -118,7 +118,7 @@ def images_along(rig: Rig, markers: Float[Array, "M 3"], path: RigidState) -> Fl
 
 
 def look(rig: Rig, through: Callable[[Camera], Float[Array, "T M *n"]]) -> Float[Array, "T C M *n"]:
-    """What a function of one camera says of markers at times, for each camera."""
+    """The values of a function of one camera, of markers at times, for each camera."""
     return jnp.moveaxis(jax.vmap(through)(rig), 0, 1)
 
 

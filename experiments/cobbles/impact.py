@@ -251,7 +251,7 @@ def modes(
 
 
 def _judge(result: xr.Dataset, case: Case) -> dict[str, Any]:
-    """How the fits of the nominal case ended, and how often intervals of the best mode hold the truth, and ellipsoids
+    """The ends of the fits of the nominal case, and how often intervals of the best mode hold the truth, and ellipsoids
     of it and of any that fits alike."""
     told = _is_informative(case.theta.size, result.sizes["unknown"])
     count = int(np.asarray(case.seen).sum()) * 2

@@ -119,7 +119,7 @@ class Sample(eqx.Module):
 
     @property
     def good(self) -> "Sample":
-        """Of many samples those that converged, as NumPy."""
+        """The samples that converged, as NumPy."""
         return jax.tree.map(lambda x: np.asarray(x)[np.asarray(self.converged)], self)
 
 

@@ -1,4 +1,4 @@
-"""How the two cobbles are released, and their contact laws: the paper's three models."""
+"""The release of the two cobbles, and their contact laws: the paper's three models."""
 
 from collections.abc import Callable
 

@@ -156,7 +156,7 @@ def summarise(one: Throw, path: dict[str, np.ndarray], until: float) -> dict[str
 
 
 def find_way_by_law(one: Throw, ground: Regolith, until: float) -> float:
-    """How far the reduced law lets the same sole come, m."""
+    """The depth that the reduced law lets the same sole reach, m."""
     depth, speed = law_fall(one.speed, one.load, ground)
     return float(depth[speed > until * one.speed][-1])
 

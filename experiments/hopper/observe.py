@@ -65,7 +65,7 @@ def observe(model: Hopper, solution: Solution) -> dict[str, jax.Array]:
 
 
 def balance(energy: Mapping[str, Array]) -> dict[str, Any]:
-    """Where the mechanical energy of a motion went, from its parts J in time.
+    """The causes by which a motion lost its mechanical energy, from its parts J in time.
 
     **Returns:** the energy lost, J, and of it the shares by cause; as shares of it too, the largest rise from one time
     to the next, above round-off energy from nowhere, and the error of the balance.
