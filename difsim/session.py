@@ -53,9 +53,9 @@ def configure(
     (`difsim.wide`): an adaptive run is a chain of small operations, which a core does sooner. What JAX was set to
     before about devices, by JAX_PLATFORMS or its configuration, stays.
 
-    **Arguments:** `device`: "cpu": nothing goes to a GPU; "gpu": all goes there. `cores` of the CPU that batches
-    (`inversion.map_batched`) are shared by; by default as many as this process may use. `cache`, the folder; None: no
-    cache. One that JAX was given before, by JAX_COMPILATION_CACHE_DIR or its configuration, stays.
+    **Arguments:** `device`: "cpu": nothing goes to a GPU; "gpu": all goes there. `cores` of the CPU that this process
+    uses: for batches (`inversion.map_batched`), threads, and XLA; by default as many as it may. `cache`, the folder;
+    None: no cache. One that JAX was given before, by JAX_COMPILATION_CACHE_DIR or its configuration, stays.
     **Raises:** ValueError for another device, a GPU that JAX does not find, and a number of cores that is none.
     **Warns:** where JAX has started, so that flags come too late.
     """
@@ -67,8 +67,11 @@ def configure(
     if cache is not None and jax.config.values["jax_compilation_cache_dir"] is None:
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    if cores is not None:
+        # XLA starts as many threads as the machine has cores. Those of several processes make each other wait.
+        os.environ["NPROC"] = str(cores)
     if "XLA_FLAGS" not in os.environ:
-        _set_flags(cores or count_cores())
+        _set_flags(count_cores())
     if device == "cpu":
         jax.config.update("jax_platforms", "cpu")
     elif device == "gpu":
@@ -102,7 +105,9 @@ def _require_gpu() -> None:
 
 
 def count_cores() -> int:
-    """The cores that this process may use: a job on a cluster has a part of its machine."""
+    """The cores that this process uses, by NPROC, as XLA does, or all that it may: a job has a part of its machine."""
+    if "NPROC" in os.environ:
+        return int(os.environ["NPROC"])
     if hasattr(os, "sched_getaffinity"):  # not on macOS
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -95,7 +95,7 @@ def _start(kind: Callable, cluster: str) -> Any:
         n_workers=int(count),
         threads_per_worker=1,
         memory_limit=None,
-        dashboard_address=None,
+        dashboard_address=":0",  # any free port: those of two commands must not meet
         silence_logs=logging.ERROR,  # that a worker was replaced, or did not end by itself, is no news
     )
 

@@ -93,7 +93,7 @@ def sweep(
     progress: Progress = False,
     executor: Executor | None = None,
 ) -> Any:  # xarray.Dataset
-    """The results of a function for all cases in chunks, each one compiled call on all devices of a process.
+    """The results of a function for all cases, in chunks: in threads on a CPU, side by side on an accelerator.
 
     **Arguments:** `function`: dict of one case's arrays -> dict of arrays, traceable; `cases`: name -> array
     [cases, ...]; `chunk`: cases per call, the largest loss when killed, by default 64 on a CPU and 8192 on a GPU;
