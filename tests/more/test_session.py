@@ -10,6 +10,12 @@ REPORT = """
 import os, jax, jax.numpy as jnp
 print(jnp.ones(1).dtype, len(jax.devices()), jax.config.jax_compilation_cache_dir, os.environ.get("XLA_FLAGS"))
 """
+THREADS = """
+import jax, pathlib
+jax.numpy.ones(1)
+names = [task.read_text() for task in pathlib.Path("/proc/self/task").glob("*/comm")]
+print(sum("XLAEigen" in name for name in names), difsim.session.count_cores())
+"""
 
 
 def output_of(code, tmp_path, **environment):
@@ -25,6 +31,12 @@ def test_it_sets_float64_devices_cache_and_flags(tmp_path):
     dtype, devices, cache, *flags = out.split()
     assert (dtype, devices, cache) == ("float64", "3", str(tmp_path / "difsim" / "compiled"))
     assert "--xla_disable_hlo_passes=dot-library-rewriter" in flags and not err
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted on Linux alone")
+def test_one_core_has_one_thread_of_xla(tmp_path):
+    """Processes of an executor have one core each: with more threads they wait for each other."""
+    assert output_of(f"import difsim; difsim.configure(cores=1){THREADS}", tmp_path)[0] == "1 1"
 
 
 IMPORTS = """
