@@ -6,9 +6,11 @@ Any `concurrent.futures.Executor` serves. One that computes in other processes s
 import logging
 import os
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from difsim.session import configure
@@ -17,17 +19,35 @@ from difsim.session import configure
 class Sent:
     """A function whose copies in one process are one object, so that JAX compiles it once there.
 
+    A cluster of Dask gets it once. Each task would hold all its arrays otherwise: a field and a shape are 40 MB.
+
     **Arguments:** `function`, which the executor can pickle.
     """
 
     def __init__(self, function: Callable, mark: str = ""):
-        self.function, self.mark = function, mark or uuid.uuid4().hex
+        self.function, self.mark, self._copy = function, mark or uuid.uuid4().hex, None
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
 
     def __reduce__(self) -> tuple:
         return _receive, (self.function, self.mark)
+
+    def copy_on(self, client: Any) -> Any:
+        """The future of a client of Dask, as an argument of which its workers have the function."""
+        if self._copy is None or self._copy.client is not client:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph")  # once is what it advises
+                self._copy = client.submit(_same, self, pure=False)
+        return self._copy
+
+
+def _same(sent: Sent) -> Sent:
+    return sent
+
+
+def _call(function: Callable, *arguments: Any) -> Any:
+    return function(*arguments)
 
 
 MOST = 8  # functions that a process remembers
@@ -52,13 +72,20 @@ def results_as_completed(
     if executor is None:
         yield from ((name, task()) for name, task in tasks.items())
         return
-    futures = {executor.submit(task): name for name, task in tasks.items()}
+    futures = {_submit(executor, task): name for name, task in tasks.items()}
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
     finally:
         for future in futures:
             future.cancel()
+
+
+def _submit(executor: Executor, task: Callable[[], Any]) -> Future:
+    client = getattr(executor, "_client", None)  # of Dask's executors
+    if client is not None and isinstance(task, partial) and isinstance(task.func, Sent):
+        return executor.submit(_call, task.func.copy_on(client), *task.args)
+    return executor.submit(task)
 
 
 @contextmanager

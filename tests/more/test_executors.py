@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ import pytest
 
 from difsim import Ignore, dynamics, gravity, shape, simulate
 from inversion import Checkpoint, Tempered, map_batched, sample, sweep
-from inversion.executors import open_executor
+from inversion.executors import Sent, open_executor
 from inversion.prior_runs import PriorRuns
 from inversion.sweeps import compute_parts
 from tests import toys
@@ -91,6 +92,28 @@ def test_a_failed_part_ends_the_work_and_finished_ones_are_kept(tmp_path):
     before = list(calls)
     assert list(run(None)) == list("abcdefgh")
     assert "a" not in calls[len(before) :] and "b" in calls[len(before) :]
+
+
+class Heavy:
+    """A function that counts how often it is sent."""
+
+    sent = 0
+
+    def __call__(self, x):
+        return {"twice": np.asarray(2 * x)}
+
+    def __reduce__(self):
+        Heavy.sent += 1
+        return Heavy, ()
+
+
+def test_a_cluster_gets_a_function_for_all_tasks(cluster):
+    """Each of the tasks would hold its fields and shapes, until memory is exhausted."""
+    heavy = Sent(Heavy())
+    for _ in range(2):
+        parts = compute_parts({str(i): partial(heavy, i) for i in range(9)}, executor=cluster)
+        assert [part["twice"].item() for part in parts.values()] == list(range(0, 18, 2))
+    assert Heavy.sent <= 2  # not 18
 
 
 def test_a_killed_worker_is_replaced(cluster, tmp_path):
