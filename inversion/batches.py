@@ -19,6 +19,7 @@ from difsim.typing import describe
 from difsim.wide import Device, devices_of, has_many_rows, put_on
 
 from .executors import Sent, results_as_completed
+from .progress import Bar
 from .threads import RowProgram
 
 CHUNK = 64  # rows that an executor is given at once
@@ -135,10 +136,10 @@ class MapRows:
     fn: Callable[[Any], Any]
     batch_size: int | None = None
 
-    def __call__(self, xs: Any) -> Any:
+    def __call__(self, xs: Any, bar: Bar | None = None) -> Any:
         devices = self._devices(xs)
         if self._is_one_by_one(devices):
-            return _in_threads.map(self.fn, rows=xs)
+            return _in_threads.map(self.fn, rows=xs, bar=bar)
         return jax.tree.map(np.asarray, _map_compiled(devices, self.fn, put_on(xs, devices), self.batch_size))
 
     def compile(self, xs: Any) -> None:

@@ -3,15 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from difsim.wide import accelerators, has_many_rows
-
 from .batches import MapRows
 from .progress import Bar, Progress
-from .threads import RowProgram
 
 
 def predictions(
@@ -23,8 +19,5 @@ def predictions(
     compiled once); `rows`: parameter -> values [count, ...]; `progress`: as of `fit`. **Returns:** the pytree with a
     leading axis [count], as numpy.
     """
-    count = len(next(iter(rows.values())))
-    if accelerators() and has_many_rows(count):
-        return MapRows(function)({k: jnp.asarray(v, dtype) for k, v in rows.items()})
-    with Bar("predictions", count, progress) as bar:
-        return RowProgram(function).map(rows={k: np.asarray(v, dtype) for k, v in rows.items()}, bar=bar)
+    with Bar("predictions", len(next(iter(rows.values()))), progress) as bar:
+        return MapRows(function)({k: np.asarray(v, dtype) for k, v in rows.items()}, bar)
