@@ -15,15 +15,12 @@ from experiments.data_files import data_folder
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "lander.py"
 
 WITHOUT = {"benchmark", "soak"}  # have tests of their own
-AFTER_OTHERS = {
-    ("agilkia", "pictures"),
-    ("agilkia", "assumptions"),
-    ("validation", "pages"),
-}  # need what other runs have left
+# Need what other runs have left, or a mesh of 67P.
+NOT_ALONE = {("agilkia", "pictures"), ("agilkia", "assumptions"), ("agilkia", "joint"), ("validation", "pages")}
 
 STUDIES = {name: study.load() for name, study in find_studies(experiments).items() if name not in WITHOUT}
 STAGES = [
-    (name, stage) for name, study in STUDIES.items() for stage in study.stages if (name, stage) not in AFTER_OTHERS
+    (name, stage) for name, study in STUDIES.items() for stage in study.stages if (name, stage) not in NOT_ALONE
 ]
 
 

@@ -167,7 +167,7 @@ def foot(found: dict[str, Any]) -> Promises:
 def hop(found: dict[str, Any]) -> Promises:
     momentum = found["momentum_N_m_s"]
     return {
-        "It tries": [found["simulations"], found["with_derivatives"]],
+        "It tries": [None, None, found["with_derivatives"]],  # hops tried differ from machine to machine
         "The solution is H = (": [1e3 * momentum["momentum_x"], 1e3 * momentum["momentum_y"]],
         "the motors' work is": [found["work_of_the_motors_J"]],
     }
