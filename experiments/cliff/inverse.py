@@ -44,7 +44,7 @@ USUAL = {"friction": float(np.degrees(FRICTION)), "cohesion": 0.0, "young": YOUN
 GUESS = {"friction": 28.0, "cohesion": 80.0, "young": 0.5e6}
 TRUTH = {"friction": 23.0, "cohesion": 30.0, "young": YOUNG}
 SEED = 7
-QUICK = 0.2  # s of a smoke test
+QUICK = 0.1  # s of a smoke test: later its coarse toe has no slopes
 TITLES = {
     "exact": "synthetic, no noise, friction free",
     "synthetic": "synthetic, friction free",

@@ -81,7 +81,7 @@ def compare(case_file: Path, count: int, seed: int, is_quick: bool) -> Found:
     both = Row("as the file has it", {}), Row("with what the law leaves", wider, False)
     posteriors = {row.name: weigh(case_file, row, count, seed)["unknowns"] for row in both}
     units = {"depth": "m", "speed": "m/s", "time": "s", "solid_fraction": "1", "friction": "1"}
-    result = describe(xr.concat(paths, "run"), units=units)
+    result = describe(xr.concat(paths, "run", coords="all"), units=units)
     measured = {
         k: {"time_s": t, "value": float(case.data[k].value), "sigma": float(case.data[k].sigma)}
         for k, t in read.items()
