@@ -52,6 +52,22 @@ def law(z: Any, speed: Any, ground: Regolith = LAW) -> Any:
     return jnp.vectorize(one)(jnp.asarray(z), jnp.asarray(speed))
 
 
+def fill_box(
+    dimension: int, half: float, deep: float, spacing: float
+) -> tuple[Float[np.ndarray, "d n"], Float[np.ndarray, "d m"]]:
+    """Places m of the particles of a bed, whose surface is at 0, and of its box.
+
+    **Arguments:** `dimension`; `half` its width, m; `deep`, m; `spacing`, m. **Returns:** those of the bed, and those
+    of LAYERS around and below it.
+    """
+    wide, low = round(half / spacing), round(deep / spacing)
+    across = [np.arange(-wide - LAYERS, wide + LAYERS)] * (dimension - 1)
+    lattice = np.stack(np.meshgrid(*across, np.arange(-low - LAYERS, 0), indexing="ij")).reshape(dimension, -1)
+    is_inside = ((lattice[:-1] >= -wide) & (lattice[:-1] < wide)).all(axis=0) & (lattice[-1] >= -low)
+    points = (lattice + 0.5) * spacing
+    return points[:, is_inside], points[:, ~is_inside]
+
+
 @dataclass(frozen=True)
 class Foot:
     """Particles `spacing` m apart: first the bed's, then the box's, then those of the sole, which is lowered."""
@@ -66,21 +82,14 @@ class Foot:
         """**Raises:** ValueError for fewer than six particles under a sole."""
         if not 0 < spacing <= RADIUS / 3:
             raise ValueError(f"--spacing {spacing} m must be above 0 and at most a third of the radius {RADIUS} m")
-        half = round(SIDE[dimension] * RADIUS / spacing)
-        deep = round(float(LAW.thickness) / spacing)
-        across = [np.arange(-half - LAYERS, half + LAYERS)] * (dimension - 1)
-        lattice = np.stack(np.meshgrid(*across, np.arange(-deep - LAYERS, 0), indexing="ij"))
-        lattice = lattice.reshape(dimension, -1)
-        inside = ((lattice[:-1] >= -half) & (lattice[:-1] < half)).all(axis=0) & (lattice[-1] >= -deep)
-        points = (lattice + 0.5) * spacing
+        bed, box = fill_box(dimension, SIDE[dimension] * RADIUS, float(LAW.thickness), spacing)
         # The sole starts a kernel's reach above the uppermost grains.
         count = int(RADIUS / spacing)
         below = [np.arange(-count, count)] * (dimension - 1)
         footpad = np.stack(np.meshgrid(*below, np.arange(LAYERS), indexing="ij")).reshape(dimension, -1) + 0.5
         footpad = footpad[:, np.hypot.reduce(footpad[:-1], axis=0) * spacing < RADIUS] * spacing
         footpad[-1] += (SUPPORT - 1.0) * spacing
-        position = np.concatenate([points[:, inside], points[:, ~inside], footpad], axis=1)
-        return cls(spacing, int(inside.sum()), int((~inside).sum()), position)
+        return cls(spacing, bed.shape[1], box.shape[1], np.concatenate([bed, box, footpad], axis=1))
 
     @property
     def area(self) -> float:

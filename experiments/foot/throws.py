@@ -1,7 +1,7 @@
 """A sole with a lander's mass that falls into the bed and is stopped by it, and what stopped it."""
 
-from collections.abc import Callable, Mapping
-from itertools import cycle
+from collections.abc import Callable, Iterator, Mapping
+from itertools import cycle, pairwise
 
 import equinox as eqx
 import jax
@@ -15,6 +15,7 @@ from difsim import Courant, Status
 from difsim.contact import Regolith
 from difsim.plot.style import BLUE, GREEN, ORANGE, PINK, RED, SKY
 from difsim.sph import Continuum
+from difsim.sph.continuum import ContinuumState
 from difsim.stepping.marching import Progress, initialise
 from difsim.stepping.running import next_step
 from difsim.typing import Scalar
@@ -30,8 +31,8 @@ COLUMNS = "time", "penetration", "speed", "pressure"  # of the table of a throw
 
 
 class Fall(eqx.Module):
-    """Of the sole: `place` m of its particles, `velocity` m/s, the bed's `force` N and `impulse` N s so far (per m
-    in the plane)."""
+    """Of the tool that falls: `place` m of its particles, `velocity` m/s, the bed's `force` N and `impulse` N s so far
+    (per m in the plane)."""
 
     progress: Progress
     place: Float[Array, "d m"]
@@ -40,36 +41,57 @@ class Fall(eqx.Module):
     impulse: Scalar
 
 
-def start_fall(foot: Foot, model: Continuum) -> Fall:
-    """The sole above the bed, which it does not touch yet."""
-    footpad, none = model.tools[-1], jnp.zeros(())
-    return Fall(initialise(model, foot.state(model)), footpad.reference, footpad.path.velocity, none, none)
+def start_fall(model: Continuum, state: ContinuumState) -> Fall:
+    """The last tool of `model` above the bed, with the velocity at which it slides."""
+    tool, none = model.tools[-1], jnp.zeros(())
+    return Fall(initialise(model, state), tool.reference, tool.path.velocity, none, none)
 
 
-def carry_sole(model: Continuum, now: Fall) -> Continuum:
-    """`model` with its sole on the path that it is on now."""
+def carry_tool(model: Continuum, now: Fall) -> Continuum:
+    """`model` with its last tool on the path that it is on now."""
     path = now.place - now.progress.motion.time * now.velocity[:, None], now.velocity
     return eqx.tree_at(lambda m: (m.tools[-1].reference, m.tools[-1].path.velocity), model, path)
 
 
 @eqx.filter_jit
 def fall(model: Continuum, mass: Scalar, now: Fall, until: Scalar) -> Fall:
-    """On to `until` s: in each step the sole goes on uniformly, then the bed's force changes its velocity."""
+    """On to `until` s: in each step the tool goes on uniformly, then its weight and the bed change its velocity."""
 
     def one(now: Fall) -> Fall:
-        moving = carry_sole(model, now)
+        moving = carry_tool(model, now)
         gone = next_step(moving, now.progress, until, Courant(COURANT))
         dt = gone.motion.time - now.progress.motion.time
         # The list of the step's beginning sees by its skin what is near at its end.
         force = moving.load(gone.motion, gone.neighbours, moving.tools[-1]).force[-1]
         push = 0.5 * dt * (now.force + force)
-        slower = now.velocity.at[-1].add(push / mass)  # it is guided: no tilt, no slip
+        slower = now.velocity.at[-1].add(push / mass + dt * model.gravity[-1])  # it is guided: no tilt, no slip
         return Fall(gone, now.place + dt * now.velocity[:, None], slower, force, now.impulse + push)
 
     def is_unfinished(now):
         return (now.progress.status == Status.OK) & (now.progress.motion.time < until)
 
     return jax.lax.while_loop(is_unfinished, one, now)
+
+
+def follow_fall(model: Continuum, mass: Scalar, state: ContinuumState, times: np.ndarray) -> Iterator[Fall]:
+    """The fall of the last tool of a model, at its start and at some times, until it no longer goes down.
+
+    **Arguments:** `model`; `mass` of the tool, kg; `state` of the bed; `times`, s. **Returns:** the falls. **Raises:**
+    ValueError for a run that fails.
+    """
+    now = start_fall(model, state)
+    yield now
+    for time in times:
+        now = fall(model, mass, now, jnp.asarray(time))
+        while now.progress.status == Status.OVERFLOW:
+            here = now.progress.motion
+            roomy = initialise(carry_tool(model, now), here.state, float(here.time))
+            now = fall(model, mass, eqx.tree_at(lambda f: f.progress, now, roomy), jnp.asarray(time))
+        if now.progress.status != Status.OK:
+            raise ValueError(f"at {time:.6g} s: {Status(int(now.progress.status))}")
+        yield now
+        if now.velocity[-1] >= 0:
+            return
 
 
 def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float) -> xr.Dataset:
@@ -79,26 +101,16 @@ def throw(foot: Foot, speed: float, load: float, softening: float, alpha: float)
     that fails.
     """
     model = foot.model(speed, softening, alpha)
-    footpad, mass = model.tools[-1], jnp.asarray(load * foot.area)
-    now = start_fall(foot, model)
-    rows = []
+    start, mass = model.tools[-1].reference[-1, 0], jnp.asarray(load * foot.area)
+    times, rows = np.arange(FRAME, LONGEST, FRAME), []
     said = f"{speed:g} m/s, {foot.position.shape[1]} particles"
     with Bar(f"{said}, speed lost", speed) as bar:
-        for time in np.arange(FRAME, LONGEST, FRAME):
-            before, now = now, fall(model, mass, now, jnp.asarray(time))
-            while now.progress.status == Status.OVERFLOW:
-                here = now.progress.motion
-                roomy = initialise(carry_sole(model, now), here.state, float(here.time))
-                now = fall(model, mass, eqx.tree_at(lambda f: f.progress, now, roomy), jnp.asarray(time))
-            if now.progress.status != Status.OK:
-                raise ValueError(f"at {time:.6g} s: {Status(int(now.progress.status))}")
-            down = -float(now.velocity[-1])
-            sunk = float(footpad.reference[-1, 0] - now.place[-1, 0])
+        for before, now in pairwise(follow_fall(model, mass, foot.state(model), times)):
+            down, sunk = -float(now.velocity[-1]), float(start - now.place[-1, 0])
             pressure = float(now.impulse - before.impulse) / FRAME / foot.area
+            time = float(now.progress.motion.time)
             rows.append((time, foot.penetration(speed, 0.0) + sunk, down, pressure))
             bar.reach(speed - max(down, 0.0))
-            if down <= 0:
-                break
     return table(rows, load_kg_m2=load, thrown_m_s=speed)
 
 

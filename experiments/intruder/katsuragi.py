@@ -1,77 +1,96 @@
-"""Grains whose friction is fitted to the law of a ball in beads that Katsuragi and Durian (2007) found.
+"""Grains, or a soil by SPH, whose friction is fitted to the law of a ball that Katsuragi and Durian (2007) found.
 
     v̇ = g - k z/m - v²/d₁
 
 Data are d₁ and k/m; stopping times are held out. As ASME V&V 20 has it, each difference is compared with the errors of
-the grains' size, of the fitted friction and of the data.
+the size of grains or particles, of the fitted friction and of the data.
 """
 
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from scipy.optimize import curve_fit
 
-from difsim.beds import BedSpecification
-from difsim.beds.specification import Bed
 from difsim.contact import Poncelet
-from difsim.stepping.solution import Solution
-from experiments.beds import settle
 from experiments.contact.world import Plunge
 from experiments.harness import Found
+from experiments.intruder.media import HEAVY, RADIUS, Medium, Throwing
 from experiments.intruder.pictures import draw_katsuragi
-from experiments.intruder.published import FRAME, GRAVITY, PLACES, STIFF, Throw, throw_into
-from experiments.intruder.scene import box_of_glass
+from experiments.intruder.published import GRAVITY
 from experiments.variables import describe
-from inversion.progress import show_progress
+from inversion import Checkpoint
+from inversion.progress import Bar
+from inversion.threads import map_in_threads
 
-RADIUS, HEAVY = 0.0127, 8070.0  # m; kg/m³, of the ball with its rod
 PUBLISHED = {"d₁, m": (0.087, 0.007), "k/m, 1/s²": (1040.0, 10.0)}  # value and error
 SPEEDS = 0.5, 1.5, 3.0  # m/s
-FRICTIONS = 0.1, 0.17, 0.28, 0.45
-SIZES = 0.008, 0.0063, 0.005  # m, of the grains, each 1.26 times the next
-ROUGH = (0.012,)  # m, of a smoke test
-WIDTH, DEEP = 0.1, 0.12  # m, of the bed
 
 
-def recipe(size: float) -> BedSpecification:
-    """The specification of a bed of grains of `size` m."""
-    return box_of_glass(size, WIDTH, DEEP, STIFF)
+def compare(medium: Medium, out: Path, is_quick: bool) -> Found:
+    """The law of a medium by its friction and size, the friction that fits, and the stopping times that follow.
 
+    **Arguments:** `medium`; `out`, the folder of a checkpoint of what was measured; `is_quick`: a smoke test.
+    **Returns:** what the harness writes.
+    """
+    sizes, speeds = ((medium.rough,), SPEEDS[1:]) if is_quick else (medium.sizes, SPEEDS)
+    frictions, places = medium.frictions[: 3 if is_quick else None], medium.places
+    about = sizes, frictions, places, speeds, medium.settings
+    kept = Checkpoint(out / "measured.checkpoint", about)
 
-def compare(is_quick: bool) -> Found:
-    """The law of grains by their friction and size, the friction that fits, and the stopping times that follow."""
-    sizes, frictions, speeds = (ROUGH, FRICTIONS[:3], SPEEDS[:2]) if is_quick else (SIZES, FRICTIONS, SPEEDS)
-    found = np.empty((2 + len(speeds), len(sizes), len(frictions), len(PLACES)))
+    def measure_once(job):
+        name, throw, case = job
+        return kept.get_or(name, lambda: {"found": measure(throw, *case, speeds)})["found"]
+
+    found = np.empty((3 + len(speeds), len(sizes), len(frictions), len(places)))
     for i, size in enumerate(sizes):
-        bed, lists = settle(recipe(size)), {}
-        for j, friction in enumerate(show_progress(frictions, f"frictions of grains of {1e3 * size:g} mm")):
-            for k, place in enumerate(PLACES):
-                throws = [Throw(speed, HEAVY, RADIUS, friction, STIFF) for speed in speeds]
-                paths = [read_path(throw_into(bed, at, place, lists), bed) for at in throws]
-                found[:, i, j, k] = *fit_law(paths), *(path[0, -1] for path in paths)
+        throw = medium.open(size)
+        jobs = [(f"{i}.{j}", throw, case) for j, case in enumerate(product(frictions, places))]
+        with Bar(f"balls in {medium.label.format(1e3 * size)}", len(jobs)) as bar:
+            # One alone first: threads that begin together would compile the same program each.
+            rows = [*map_in_threads(measure_once, jobs[:1], bar), *map_in_threads(measure_once, jobs[1:], bar)]
+        found[:, i] = np.array(rows).T.reshape(found[:, i].shape)
+    middle = len(sizes) // 2
+    jobs = [(name, change(sizes[middle]), (frictions[1], places[0])) for name, change in medium.changes.items()]
+    with Bar("changes", len(jobs)) as bar:
+        rows = map_in_threads(measure_once, jobs, bar)
+    moved = np.log(np.reshape(rows, (-1, len(found))).T[:-1] / found[:-1, middle, 1, :1])
     axes = "size", "friction", "place"
     result = xr.Dataset(
-        {"length": (axes, found[0]), "stiffness": (axes, found[1]), "stop": (("speed", *axes), found[2:])},
-        coords={"size": list(sizes), "friction": list(frictions), "speed": list(speeds)},
+        {
+            "length": (axes, found[0]),
+            "stiffness": (axes, found[1]),
+            "stop": (("speed", *axes), found[2:-1]),
+            "moving": (axes, found[-1]),
+            "moved": (("row", "change"), moved),
+        },
+        coords={
+            "size": list(sizes),
+            "friction": list(frictions),
+            "speed": list(speeds),
+            "change": list(medium.changes),
+        },
     )
     units = {"length": "m", "stiffness": "1/s2", "stop": "s", "size": "m", "friction": "1", "speed": "m/s"}
+    units |= {"moved": "1", "moving": "1"}
     names = {"length": "d1 of the law", "stiffness": "k/m of the law", "stop": "time from the surface to the stop"}
+    names |= {"moving": "balls that had not stopped at the end"}
+    names |= {"moved": "ln of d1, k/m and stopping times over those without the change, at the middle size"}
     result, summary = describe(result, units=units, names=names), validate(result)
-    return Found(summary, {"result": result}, {"katsuragi": draw_katsuragi(result, summary["comparison"])})
+    figure = draw_katsuragi(result, summary["comparison"], medium.label)
+    return Found(summary, {"result": result}, {medium.stage: figure})
 
 
-def read_path(ended: Solution, bed: Bed) -> np.ndarray:
-    """Time s, depth m and speed m/s [3, t] from the mean surface to the stop."""
-    time, ball = np.asarray(ended.times), ended.states
-    depth, speed = bed.figures.height + RADIUS - np.asarray(ball.position[:, 2]), -np.asarray(ball.velocity[:, 2])
-    end = int(np.argmax(speed <= 0)) if np.any(speed <= 0) else speed.size - 1
-    share = speed[end - 1] / (speed[end - 1] - speed[end])
-    stop = time[end - 1] + share * FRAME, depth[end - 1] + share * (depth[end] - depth[end - 1]), 0.0
-    path = np.append(np.stack([time, depth, speed])[:, :end], np.array(stop)[:, None], axis=1)
-    begun = np.array([np.interp(0.0, path[1], row) for row in path])
-    inside = np.append(begun[:, None], path[:, path[1] > 0], axis=1)
-    return inside - np.array([[begun[0]], [0.0], [0.0]])
+def measure(throw: Throwing, friction: float, place: tuple[float, float], speeds: tuple[float, ...]) -> np.ndarray:
+    """The numbers of one friction and place.
+
+    **Arguments:** `throw`; `friction`; `place`; `speeds`, m/s. **Returns:** d₁ m, k/m 1/s², the stopping time s from
+    each speed, and how many balls had not stopped.
+    """
+    paths = [throw(friction, place, speed) for speed in speeds]
+    return np.array([*fit_law(paths), *(path[0, -1] for path in paths), sum(path[2, -1] > 0 for path in paths)])
 
 
 def square_speed(depth: np.ndarray, begun: np.ndarray, length: float, stiffness: float) -> np.ndarray:
@@ -104,8 +123,8 @@ def stop_time(speed: float, length: float, stiffness: float) -> float:
 def validate(found: xr.Dataset) -> dict[str, Any]:
     """The friction that fits d₁ and k/m, and of these and the stopping times what is found, published, and unsure.
 
-    Each is a parabola in ln friction. `u_size` is the range over the sizes of grains; `u_friction` follows from
-    the fitted friction's error; `scatter` is that of the mean of the places.
+    Each is a parabola in ln friction. `u_size` is the range over the sizes; `u_friction` follows from the fitted
+    friction's error, and `u_input` from the changes; `scatter` is that of the mean of the places.
     """
     sizes, speeds, logs = found["size"].values, found["speed"].values, np.log(found["friction"].values)
     values = np.log(np.stack([found["length"], found["stiffness"], *found["stop"].values]))
@@ -122,7 +141,8 @@ def validate(found: xr.Dataset) -> dict[str, Any]:
     friction = float(weight @ grid)
     best = curves @ weight
     u_size, u_friction = np.ptp(best, axis=1), np.sqrt((curves[:, -1] - best[:, -1:]) ** 2 @ weight)
-    whole = np.linalg.norm([u_size, u_friction, scatter, error / data], axis=0)
+    u_input = np.linalg.norm(found["moved"].values, axis=1)
+    whole = np.linalg.norm([u_size, u_friction, u_input, scatter, error / data], axis=0)
     rows = {
         name: {
             "found": float(np.exp(best[i, -1])),
@@ -132,6 +152,7 @@ def validate(found: xr.Dataset) -> dict[str, Any]:
             "order": observed_order(best[i], sizes),
             "u_size": float(u_size[i]),
             "u_friction": float(u_friction[i]),
+            "u_input": float(u_input[i]),
             "scatter": float(scatter[i]),
             "difference_over_u": float((best[i, -1] - np.log(data[i])) / whole[i]),
         }
@@ -142,6 +163,7 @@ def validate(found: xr.Dataset) -> dict[str, Any]:
         "friction": float(np.exp(friction)),
         "sigma_ln_friction": sigma,
         "misfit": float(misfit.min()),
+        "not_stopped": int(found["moving"].sum()),
         "comparison": rows,
     }
 

@@ -78,32 +78,40 @@ def draw_exponents(result: xr.Dataset) -> Figure:
     return figure
 
 
-def draw_published(depths: xr.Dataset, drop: xr.Dataset, codes: dict[float, tuple[float, float]]) -> Figure:
-    """Depths against the published formula, and the height of a ball beside what seven codes give, with 2 sigma."""
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    told, mean = 1e3 * depths["formula"].values, 1e3 * depths["depth"].mean("place").values
+def draw_published(depths: xr.Dataset) -> Figure:
+    """Depths against the published formula."""
+    figure = Figure(figsize=(5.2, 4.2), layout="constrained")
+    axis = figure.subplots()
+    formula, mean = 1e3 * depths["formula"].values, 1e3 * depths["depth"].mean("place").values
     bars = 1e3 * np.nan_to_num(depths["depth"].std("place", ddof=1).values)
     for friction, colour in zip(np.unique(depths["friction"]), (BLACK, BLUE, GREEN, ORANGE), strict=False):
         at, label = depths["friction"].values == friction, f"friction {friction:g}"
-        left.errorbar(told[at], mean[at], bars[at], fmt="o", color=colour, capsize=2, label=label)
-    end = 1.1 * max(told.max(), mean.max())
-    left.plot([0.0, end], [0.0, end], color=GREY, lw=0.8)
-    left.set(xlabel="depth by the formula, mm", ylabel="depth in grains, mm", title="Ball in grains of 5 mm")
-    left.legend(frameon=False)
-    times = 1e3 * np.array(list(codes))
-    seen, sigma = 1e3 * np.array(list(codes.values())).T
-    right.errorbar(times, seen, 2 * sigma, fmt="o", color=BLACK, capsize=3, label="seven codes, 2 sigma")
-    right.plot(1e3 * drop["time"], 1e3 * drop["height"], color=BLUE, label="ours")
-    right.set(
-        xlabel="time, ms", ylabel="height of the ball, mm", title="Ball of 20 mm at 5 m/s (Dosta et al. 2024)"
-    )
-    right.legend(frameon=False)
+        axis.errorbar(formula[at], mean[at], bars[at], fmt="o", color=colour, capsize=2, label=label)
+    end = 1.1 * max(formula.max(), mean.max())
+    axis.plot([0.0, end], [0.0, end], color=GREY, lw=0.8)
+    axis.set(xlabel="depth by the formula, mm", ylabel="depth in grains, mm", title="Ball in grains of 5 mm")
+    axis.legend(frameon=False)
     return figure
 
 
-def draw_katsuragi(result: xr.Dataset, rows: dict[str, dict[str, Any]]) -> Figure:
-    """d₁ and k/m by the friction of grains of each size, and stopping times at the friction that fits both."""
+def draw_codes(result: xr.Dataset, codes: dict[float, tuple[float, float]]) -> Figure:
+    """The height of a ball in each bed beside what seven codes give, with 2 sigma."""
+    figure = Figure(figsize=(5.6, 4.2), layout="constrained")
+    axis = figure.subplots()
+    times = 1e3 * np.array(list(codes))
+    seen, sigma = 1e3 * np.array(list(codes.values())).T
+    axis.errorbar(times, seen, 2 * sigma, fmt="o", color=BLACK, capsize=3, label="seven codes, 2 sigma")
+    axis.plot(1e3 * result["time"], 1e3 * result["height"].T, color=BLUE, lw=1.0)
+    axis.plot([], [], color=BLUE, lw=1.0, label="ours, each bed")
+    axis.set(
+        xlabel="time, ms", ylabel="height of the ball, mm", title="Ball of 20 mm at 5 m/s (Dosta et al. 2024)"
+    )
+    axis.legend(frameon=False)
+    return figure
+
+
+def draw_katsuragi(result: xr.Dataset, rows: dict[str, dict[str, Any]], size_label: str) -> Figure:
+    """d₁ and k/m by the friction at each size, which `size_label` names in mm, and stopping times at the best one."""
     figure = Figure(figsize=(12, 3.9), layout="constrained")
     axes = figure.subplots(1, 3)
     constants, stops = [*rows.values()][:2], [*rows.values()][2:]
@@ -112,13 +120,15 @@ def draw_katsuragi(result: xr.Dataset, rows: dict[str, dict[str, Any]]) -> Figur
         for size, colour in zip(result["size"].values, (ORANGE, GREEN, BLUE), strict=False):
             of = scale * result[name].sel(size=size)
             axis.plot(result["friction"], of, ".", color=colour)
-            axis.plot(result["friction"], of.mean("place"), color=colour, label=f"grains of {1e3 * size:g} mm")
+            axis.plot(result["friction"], of.mean("place"), color=colour, label=size_label.format(1e3 * size))
         value, error = scale * row["published"], scale * row["error_of_published"]
         axis.axhspan(value - 2 * error, value + 2 * error, color=GREY, alpha=0.4, label="published, 2 sigma")
         axis.set(xlabel="friction", ylabel=label)
     axes[0].legend(frameon=False)
     ours = 1e3 * np.array([row["found"] for row in stops])
-    unsure = ours * [np.linalg.norm([row["u_size"], row["u_friction"], row["scatter"]]) for row in stops]
+    unsure = ours * [
+        np.linalg.norm([row["u_size"], row["u_friction"], row["u_input"], row["scatter"]]) for row in stops
+    ]
     axes[2].errorbar(result["speed"], ours, 2 * unsure, fmt="o", color=BLUE, capsize=3, label="ours, 2 sigma")
     given = 1e3 * np.array([[row["published"], 2 * row["error_of_published"]] for row in stops]).T
     axes[2].errorbar(result["speed"], *given, fmt="s", color=BLACK, capsize=3, label="the published law")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from experiments.beds import settle
 from experiments.harness import Study
-from experiments.intruder import derivatives, exponents, friction, katsuragi, published, stochastic
+from experiments.intruder import codes, derivatives, exponents, friction, katsuragi, media, published, stochastic
 from experiments.intruder.scene import DT, Drop, recipe
 
 REBOUND = 0.024  # s, until which the ball has rebounded
@@ -15,13 +15,15 @@ REBOUND = 0.024  # s, until which the ball has rebounded
 class IntruderStudy(Study):
     """A ball thrown into a bed of grains: derivatives of its speed, and the grains from its rebound."""
 
-    stage: Literal["derivatives", "published", "katsuragi", "friction", "exponents", "descent"] = "derivatives"
+    stage: Literal[
+        "derivatives", "published", "codes", "katsuragi", "soil", "friction", "exponents", "descent"
+    ] = "derivatives"
     """"derivatives": of its speed, of one path, by differences, and of an ensemble's mean; "published": depths
-    beside the published formula, and a ball beside seven codes; "katsuragi": the friction that fits a published law,
-    and stopping times that were not fitted; "friction": that of the grains from the
-    depths of five balls, through a response surface; "exponents": powers of speed and gravity in depth and duration,
-    beside published ones; "descent": friction and restitution from mean rebounds, by a
-    stochastic descent beside such a surface, over the first 24 ms."""
+    beside the published formula; "codes": a ball beside seven codes; "katsuragi": the friction that fits a published
+    law, and stopping times that were not fitted; "soil": the same of a soil by SPH; "friction": that of the grains
+    from the depths of five balls, through a response surface; "exponents": powers of speed and gravity in depth and
+    duration, beside published ones; "descent": friction and restitution from mean rebounds, by a stochastic descent
+    beside such a surface, over the first 24 ms."""
     time: float = 0.058
     """s."""
     parts: int = 24
@@ -31,7 +33,9 @@ class IntruderStudy(Study):
     repeats: int = 2
     """Repetitions of each friction by new throws, and throws of each speed and gravity."""
     coarse: float = 2.0
-    """Size of the grains of the benchmark, over the published one; 1 takes 25 000."""
+    """Size of the grains beside the codes, over theirs; 1 takes 25 000."""
+    beds: int = 1
+    """Beds beside the codes, each poured by itself."""
 
     def __post_init__(self):
         if self.quick:
@@ -42,8 +46,9 @@ class IntruderStudy(Study):
             raise ValueError(f"--time {self.time} s must be at least {DT:g} s a part")
         if self.samples % 8 or self.samples < 24:
             raise ValueError(f"--samples {self.samples} must be a multiple of 8, and at least 24")
-        if self.repeats < 1:
-            raise ValueError(f"--repeats {self.repeats} must be at least 1")
+        for name in ("repeats", "beds"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"--{name} {getattr(self, name)} must be at least 1")
         if not 1 <= self.coarse <= 2.9:
             raise ValueError(
                 f"--coarse {self.coarse} must be from 1 to 2.9: the bed is 29 mm deep, five grains at least"
@@ -59,8 +64,10 @@ IntruderStudy.stages = {
     "descent": lambda options, out: stochastic.compare(
         options.drop(REBOUND), out, *((24, 24, 20, 2) if options.quick else (64, 96, 80, 4))
     ),
-    "published": lambda options, out: published.compare(options.coarse, options.quick),
-    "katsuragi": lambda options, out: katsuragi.compare(options.quick),
+    "published": lambda options, out: published.compare(options.quick),
+    "codes": lambda options, out: codes.compare(options.coarse, options.beds, out, options.quick),
+    "katsuragi": lambda options, out: katsuragi.compare(media.GRAINS, out, options.quick),
+    "soil": lambda options, out: katsuragi.compare(media.SOIL, out, options.quick),
     "exponents": lambda options, out: exponents.compare(
         settle(friction.recipe()), *((1, 0.08) if options.quick else (options.repeats,))
     ),

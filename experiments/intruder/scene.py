@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from difsim import Courant, FixedSteps, Unrolled, allocate, simulate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
+from difsim.beds.settling import Settling
 from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, HertzMindlin
@@ -24,6 +25,7 @@ RADIUS = 0.013  # of the ball, m
 SCATTER = 0.5 * DIAMETER  # of where it comes down, m: other grains are hit, and no wall within four of these
 GAP = 1e-3  # m, above the highest grain below the ball: it has not yet touched
 COURANT = 0.7
+STOPS, PAUSE = 3, 0.1  # how often a bed that is hardened is stopped; the time between over √(d/g): some contacts
 DT = 2e-5  # s: a 59th of the contact of two grains at the speed of the impact
 
 
@@ -92,6 +94,31 @@ def scale_memory(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
         return [memory.stiffness for memory in (s.pairs.memory, *(at.memory for at in s.walls))]
 
     return eqx.tree_at(stiffnesses, state, [factor * k for k in stiffnesses(state)])
+
+
+def harden(bed: Bed, law: HertzMindlin, wall: HertzMindlin) -> Bed:
+    """The bed with grains of a stiffer law.
+
+    Their modulus at most doubles at a time, and their motion is then stopped STOPS times: all at once the contacts,
+    which are too deep for it, would throw the bed up.
+
+    **Arguments:** `bed`; `law` of its grains; `wall`, that with its walls. **Returns:** the bed, with the figures of
+    the softer one.
+    """
+    begun, gravity = float(bed.grains.law.modulus), -float(bed.grains.gravity[2])
+    pause = PAUSE * np.sqrt(2 * float(jnp.mean(bed.grains.radius)) / gravity)
+    stages = 1 + max(1, int(np.ceil(np.log2(float(law.modulus) / begun))))
+    grains, state = bed.grains, bed.state
+    for modulus in np.geomspace(begun, float(law.modulus), stages)[1:]:
+        state = scale_memory(state, modulus / grains.law.modulus)
+        walls = (replace(wall, modulus=wall.modulus * modulus / law.modulus),) * len(grains.walls)
+        grains = replace(grains, law=replace(law, modulus=modulus), wall_laws=walls)
+        run = Settling.from_loose(grains, state, 1.0)
+        for _ in range(STOPS):
+            run.set_gravity(gravity)
+            run.advance(pause)
+        state = run.state
+    return Bed(grains, state, bed.figures)
 
 
 def throw_ball(

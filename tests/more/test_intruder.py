@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from experiments.intruder.codes import SEEN
 from experiments.intruder.derivatives import _valid_until
 from experiments.intruder.exponents import fit_powers
 from experiments.intruder.katsuragi import fit_law, observed_order, published_stop, square_speed, validate
-from experiments.intruder.published import SEEN, formula
+from experiments.intruder.media import cut_path
+from experiments.intruder.published import formula
 from experiments.intruder.scene import BASE
+from experiments.intruder.soil import fill_ball
 
 
 def test_a_derivative_is_right_until_it_first_parts():
@@ -68,6 +71,24 @@ def test_the_published_law_stops_a_ball_in_time(speed, milliseconds):
     assert 1e3 * published_stop(speed)[0] == pytest.approx(milliseconds, abs=0.5)
 
 
+def test_a_path_is_cut_at_the_surface_and_at_the_stop():
+    time = np.linspace(0.0, 1.0, 101)
+    depth, speed = 2 * time - time**2 - 0.19, 2 - 2 * time  # the surface at 0.1 s, the stop at 1 s
+    whole = cut_path(time, depth, speed - 0.01)  # stops between two samples
+    np.testing.assert_allclose(whole[:, 0], [0.0, 0.0, 1.79], atol=1e-9)
+    np.testing.assert_allclose(whole[:, -1], [0.895, 0.81, 0.0], atol=1e-4)
+    moving = cut_path(time[:50], depth[:50], speed[:50])
+    assert moving[0, -1] == pytest.approx(0.39) and moving[2, -1] == pytest.approx(1.02)
+
+
+def test_the_particles_of_a_ball_fill_it():
+    for ratio in (2.0, 2.52, 3.17):
+        ball = fill_ball(1.0, 1 / ratio)
+        assert ball.shape[1] / ratio**3 == pytest.approx(4 / 3 * np.pi, rel=0.1)
+        np.testing.assert_allclose(np.linalg.norm(ball, axis=0).max(), 1 - 0.5 / ratio)
+        np.testing.assert_allclose(ball.mean(axis=1), 0.0, atol=0.01)
+
+
 def test_a_law_is_found_again_in_its_paths():
     paths = []
     for speed in (0.5, 1.0, 3.0):
@@ -90,12 +111,16 @@ def test_friction_is_found_where_grains_follow_the_published_law():
             "length": (axes, 0.087 * ratio**-0.5),
             "stiffness": (axes, 1040.0 * ratio),
             "stop": (("speed", *axes), stops[:, None, None, None] * ratio**-0.3),
+            "moved": (("row", "change"), np.array([[0.1, 0.0], [0.0, 0.0], [0.03, 0.04], [0.0, 0.0]])),
+            "moving": (axes, np.zeros_like(ratio)),
         },
         coords={"size": sizes, "friction": frictions, "speed": speeds},
     )
     summary = validate(found)
     assert summary["friction"] == pytest.approx(0.2, rel=0.02) and summary["sigma_ln_friction"] < 0.02
-    assert all(abs(row["difference_over_u"]) < 1 for row in summary["comparison"].values())
+    rows = [*summary["comparison"].values()]
+    assert all(abs(row["difference_over_u"]) < 1 for row in rows)
+    assert [row["u_input"] for row in rows] == pytest.approx([0.1, 0.0, 0.05, 0.0])
 
 
 def test_the_order_of_convergence_is_that_of_three_sizes():
