@@ -70,7 +70,7 @@ def compare(medium: Medium, out: Path, is_quick: bool) -> Found:
             "size": list(sizes),
             "friction": list(frictions),
             "speed": list(speeds),
-            "change": list(medium.changes),
+            "change": np.array([*medium.changes], dtype=str),  # of text even where it is empty
         },
     )
     units = {"length": "m", "stiffness": "1/s2", "stop": "s", "size": "m", "friction": "1", "speed": "m/s"}
