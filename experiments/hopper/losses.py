@@ -93,7 +93,7 @@ class Arcs(eqx.Module):
         return jax.lax.map(lambda i: jax.lax.cond(self.used[i], do, lambda _: empty, i), jnp.arange(BOUNCES))
 
     def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
-        nothing = (jnp.zeros(12), jnp.asarray(int(Status.OK)))
+        nothing = (jnp.zeros(12), jnp.int32(Status.OK))
         missed, statuses = self.map(lambda i: self.miss(values, i, self.shifts[i]), nothing)
         return {"miss": missed.ravel()}, jnp.max(statuses)
 

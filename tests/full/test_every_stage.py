@@ -15,8 +15,9 @@ from experiments.data_files import data_folder
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "lander.py"
 
 WITHOUT = {"benchmark", "soak"}  # have tests of their own
-# Need what other runs have left, or a mesh of 67P.
+# Need what other runs have left, or a mesh of 67P, or what has happened.
 NOT_ALONE = {("agilkia", "pictures"), ("agilkia", "assumptions"), ("agilkia", "joint"), ("validation", "pages")}
+NOT_ALONE |= {("hera", "score")}
 
 STUDIES = {name: study.load() for name, study in find_studies(experiments).items() if name not in WITHOUT}
 STAGES = [
