@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim.beds import BedSpecification
+from difsim.beds.settling import Settling
 from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains
@@ -27,6 +28,19 @@ def settle(made: BedSpecification) -> Bed:
     """
     with Bar(f"{made.count} grains of {100 * float(made.sizes.mean):g} cm settle", 1.0) as bar:
         return made.bed(CACHE / "beds", bar.reach)
+
+
+def relax(grains: Grains, state: GrainsState, gravity: float, pause: float, times: int) -> GrainsState:
+    """A bed whose grains have changed, stopped and let go again and again.
+
+    **Arguments:** `grains`, as they are now; `state`, at rest before; `gravity`, m/s²; `pause` between, s; `times`,
+    how often. **Returns:** the state.
+    """
+    run = Settling.from_loose(grains, state, 1.0)
+    for _ in range(times):
+        run.set_gravity(gravity)
+        run.advance(pause)
+    return run.state
 
 
 @cache

@@ -8,10 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import qmc
 
-from difsim.beds.settling import Settling
 from difsim.beds.specification import Bed
 from difsim.contact import Regolith
-from experiments.beds import settle
+from experiments.beds import relax, settle
 from experiments.foot.grains import RELIEVED, recipe
 from experiments.foot.scene import GRAVITY
 
@@ -85,10 +84,7 @@ def convert_soil(bed: Bed, ground: Regolith) -> tuple[Bed, float]:
         bed.grains,
         (ground.grain_modulus, ground.friction, pull_off, ground.bulk_density / packed),
     )
-    run = Settling.from_loose(grains, bed.state, 1.0)
-    for _ in range(2):
-        run.set_gravity(RELIEVED)
-        run.advance(LET)
-    motion = grains.energy(run.progress.motion.time, run.state)
+    state = relax(grains, bed.state, RELIEVED, LET, 2)
+    motion = grains.energy(jnp.asarray(LET), state)
     unrest = jnp.sqrt(2 * (motion["kinetic"] + motion["rotation"]) / jnp.sum(grains.mass))
-    return Bed(grains, run.state, bed.figures), float(unrest)
+    return Bed(grains, state, bed.figures), float(unrest)

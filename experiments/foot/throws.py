@@ -31,7 +31,7 @@ COLUMNS = "time", "penetration", "speed", "pressure"  # of the table of a throw
 
 
 class Fall(eqx.Module):
-    """Of the tool that falls: `place` m of its particles, `velocity` m/s, the bed's `force` N and `impulse` N s so far
+    """A tool that falls: `place` m of its particles, `velocity` m/s, the bed's `force` N and `impulse` N s so far
     (per m in the plane)."""
 
     progress: Progress

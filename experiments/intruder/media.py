@@ -1,4 +1,4 @@
-"""What the ball of Katsuragi and Durian (2007) is thrown into: beds of grains, and a soil by SPH."""
+"""Media for the ball of Katsuragi and Durian (2007): beds of grains, and a soil by SPH."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +21,7 @@ Throwing = Callable[[float, tuple[float, float], float], Path]  # of a friction,
 
 
 class Medium(NamedTuple):
-    """What the ball is thrown into: each of `sizes` m, each 1.26 times the next, of each of `frictions`, at `places`.
+    """A ground for the ball: each of `sizes` m, each 1.26 times the next, of each of `frictions`, at `places`.
 
     `open(size)` makes the bed, and gives what throws into it; `changes` are others by what they change. `label` has a
     field for a size in mm; a smoke test takes the size `rough`. `settings` are what else decides.

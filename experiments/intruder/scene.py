@@ -10,13 +10,13 @@ from jaxtyping import Array, Float, Int
 
 from difsim import Courant, FixedSteps, Unrolled, allocate, simulate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
-from difsim.beds.settling import Settling
 from difsim.beds.specification import Bed
 from difsim.body import RigidBody, RigidState
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.stepping.marching import NeighbourList
 from difsim.stepping.solution import Solution
+from experiments.beds import relax
 
 BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
 DENSITY, POISSON = 2500.0, 0.25
@@ -113,11 +113,7 @@ def harden(bed: Bed, law: HertzMindlin, wall: HertzMindlin) -> Bed:
         state = scale_memory(state, modulus / grains.law.modulus)
         walls = (replace(wall, modulus=wall.modulus * modulus / law.modulus),) * len(grains.walls)
         grains = replace(grains, law=replace(law, modulus=modulus), wall_laws=walls)
-        run = Settling.from_loose(grains, state, 1.0)
-        for _ in range(STOPS):
-            run.set_gravity(gravity)
-            run.advance(pause)
-        state = run.state
+        state = relax(grains, state, gravity, pause, STOPS)
     return Bed(grains, state, bed.figures)
 
 
