@@ -76,7 +76,7 @@ class Drop(eqx.Module):
             self.grains,
             (friction, modulus, restitution),
         )
-        state = scale_memory(self.state, factors[2])
+        state = scale_memory(self.state, factors[2], factors[2])
         above = place_above(state.position, grains.radius, place)
         state = eqx.tree_at(lambda s: s.clumps, state, (falling_state(above, speed),))
 
@@ -86,33 +86,36 @@ class Drop(eqx.Module):
         return jnp.stack([path.velocity[1:, 2], path.position[1:, 2] - above[2]], axis=1), run.status
 
 
-def scale_memory(state: GrainsState, factor: Float[Array, ""]) -> GrainsState:
+def scale_memory(state: GrainsState, factor: Float[Array, ""], on_walls: Float[Array, ""]) -> GrainsState:
     """A bed whose contacts remember to have been that much stiffer: softer grains than those that it settled with
     would be taken for contacts that are relieved, stiffer ones not, and derivatives would be of one side."""
 
     def stiffnesses(s):
         return [memory.stiffness for memory in (s.pairs.memory, *(at.memory for at in s.walls))]
 
-    return eqx.tree_at(stiffnesses, state, [factor * k for k in stiffnesses(state)])
+    factors = (factor, *(on_walls for _ in state.walls))
+    return eqx.tree_at(stiffnesses, state, [f * k for f, k in zip(factors, stiffnesses(state), strict=True)])
 
 
 def harden(bed: Bed, law: HertzMindlin, wall: HertzMindlin) -> Bed:
     """The bed with grains of a stiffer law.
 
-    Their modulus at most doubles at a time, and their motion is then stopped STOPS times: all at once the contacts,
-    which are too deep for it, would throw the bed up.
+    Moduli at most double at a time, and the grains are then stopped STOPS times: all at once the contacts, which are
+    too deep for it, would throw the bed up.
 
-    **Arguments:** `bed`; `law` of its grains; `wall`, that with its walls. **Returns:** the bed, with the figures of
-    the softer one.
+    **Arguments:** `bed`, poured with one law for grains and walls; `law` of its grains; `wall`, that with its walls.
+    **Returns:** the bed, with the figures of the softer one.
     """
     begun, gravity = float(bed.grains.law.modulus), -float(bed.grains.gravity[2])
     pause = PAUSE * np.sqrt(2 * float(jnp.mean(bed.grains.radius)) / gravity)
-    stages = 1 + max(1, int(np.ceil(np.log2(float(law.modulus) / begun))))
+    ratios = np.array([float(end.modulus) / begun for end in (law, wall)])
+    stages = max(1, int(np.ceil(np.log2(ratios.max()))))
     grains, state = bed.grains, bed.state
-    for modulus in np.geomspace(begun, float(law.modulus), stages)[1:]:
-        state = scale_memory(state, modulus / grains.law.modulus)
-        walls = (replace(wall, modulus=wall.modulus * modulus / law.modulus),) * len(grains.walls)
-        grains = replace(grains, law=replace(law, modulus=modulus), wall_laws=walls)
+    for stage in range(1, stages + 1):
+        state = scale_memory(state, *ratios ** (1 / stages))
+        now = begun * ratios ** (stage / stages)
+        walls = (replace(wall, modulus=now[1]),) * len(grains.walls)
+        grains = replace(grains, law=replace(law, modulus=now[0]), wall_laws=walls)
         state = relax(grains, state, gravity, pause, STOPS)
     return Bed(grains, state, bed.figures)
 
