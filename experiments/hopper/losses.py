@@ -11,12 +11,9 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy.stats import chi2
 
 from difsim import Adaptive, Forward, Status
-from difsim.declarations import quantity
-from difsim.typing import Scalar
 from experiments.hopper.track import (
     BOUNCES,
     NOISE,
-    SAMPLES,
     Estimates,
     Track,
     change,
@@ -41,29 +38,23 @@ SEARCH = Adaptive(1e-7, 1e-7, resolve=0.0), Forward(weight=0.1)
 STOPS = Stops(misfit=1e-4, step=1e-4, iterations=30)
 # What a solver at 1e-7 may miss an arc's end by: m, m/s, rad, rad/s.
 SLACK = np.repeat([1e-5, 1e-6, 1e-5, 1e-6], 3)
-UNSEEN = (
-    1e9  # standard deviation of what a loss leaves out: one shape, so one compilation, for any number of bounces
-)
 
 Used = Bool[np.ndarray, "arcs"]
 
 
 class Whole(eqx.Module):
-    """The motion from the release, which is known, at the times of the track."""
+    """The motion from the release, which is known, at the times of the track, or at the last of them alone."""
 
     track: Track
-    horizon: Scalar = quantity("s", "end of the motion")
+    final: bool = eqx.field(static=True)
 
     def __call__(self, values: dict[str, Array]) -> tuple[dict[str, Array], Int[Array, ""]]:
-        times = jnp.minimum(jnp.concatenate([jnp.zeros(1), self.track.times.ravel()]), self.horizon)
+        times = jnp.concatenate([jnp.zeros(1), self.track.times.ravel()])
         solution = follow(values, self.track.release, times, *SEARCH)
-        body = jax.tree.map(lambda x: x[1:], solution.states.body)
-        seen = self.track.seen.attitude.reshape(-1, 4)
-        return {
-            "position": body.position,
-            "attitude": jax.vmap(rotation_between)(seen, body.attitude),
-            "spin": body.spin,
-        }, solution.status
+        body, seen = jax.tree.map(lambda x: x[1:], solution.states.body), self.track.seen.attitude.reshape(-1, 4)
+        turned = jax.vmap(rotation_between)(seen, body.attitude)
+        motion = {"position": body.position, "attitude": turned, "spin": body.spin}
+        return jax.tree.map(lambda x: x[-1] if self.final else x, motion), solution.status
 
 
 class Arcs(eqx.Module):
@@ -109,14 +100,11 @@ class Arcs(eqx.Module):
 
 def whole_problem(track: Track, bounces: int, final: bool = False) -> Problem:
     """All samples over so many bounces, or only the last of them."""
-    last = (bounces + 1) * SAMPLES
-    used = np.zeros((BOUNCES + 1) * SAMPLES, bool)
-    used[last - 1 if final else 0 : last] = True
-    sigma = {k: np.where(used, s, UNSEEN)[:, None] * np.ones(3) for k, s in NOISE.items()}
-    seen = jax.tree.map(lambda x: np.asarray(x).reshape(BOUNCES * SAMPLES + SAMPLES, -1), track.seen)
-    value = {"position": seen.position, "attitude": np.zeros_like(seen.position), "spin": seen.spin}
-    data = Observations({k: Observation(value[k], sigma[k]) for k in NOISE})
-    return Problem(UNKNOWN, Whole(track, track.times[bounces, -1]), data).hold(KNOWN)
+    times, seen = jax.tree.map(lambda x: x[: bounces + 1], (track.times, track.seen))
+    rows = jax.tree.map(lambda x: np.asarray(x).reshape(times.size, -1)[-1 if final else slice(None)], seen)
+    value = {"position": rows.position, "attitude": np.zeros_like(rows.position), "spin": rows.spin}
+    data = Observations({k: Observation(value[k], sigma) for k, sigma in NOISE.items()})
+    return Problem(UNKNOWN, Whole(Track(track.release, times, seen), final), data).hold(KNOWN)
 
 
 def build_chain(

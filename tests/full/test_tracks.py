@@ -37,6 +37,11 @@ def test_multiple_shooting_finds_the_ground_from_a_random_start():
         assert tracks.attempt("multiple shooting", 3, seed)["found"]
 
 
+@pytest.mark.parametrize("loss", ["final state", "whole track", "progressive horizon"])
+def test_over_one_bounce_any_loss_finds_the_ground(loss):
+    assert tracks.attempt(loss, 1, 0)["found"]
+
+
 class Silent:
     """A generator of noise that makes none."""
 
