@@ -15,14 +15,14 @@ z is the plastic penetration. It never recovers, so unloading is inelastic: what
 | cohesion | c = c_f σ_t (cone's apex at σ_t) | Mohr-Coulomb |
 | bearing pressure | q = 1.3 c N_c + ρ g z N_q + 0.6 ρ g R N_γ, tan φ_i = c_f | Terzaghi 1943 (circle), Vesić 1973 |
 | rigid floor at h_c | f_b q (1 + R/h), h = clearance h_c - z | squeezed layer (form: Meyerhof & Chaplin 1953) |
-| inertia | c₂ = f_v (8/3) c_f ρ A | Katsuragi & Durian 2013, d₁/D = 0.25/μ ρ_p/ρ_g |
+| inertia | c₂ = ρ_d A, ρ_d = f_v (8/3) c_f ρ | Katsuragi & Durian 2013, d₁/D = 0.25/μ ρ_p/ρ_g |
 | grain-size viscosity | c₁ = A (D/R) √(ρ_p q) + c_reg | μ(I) = μ_s + I, da Cruz et al. 2005 |
 | sliding | -c_f N v/√(v² + v_ε²) | regularised Coulomb, Wu et al. (2019), Eq 25 |
-| ploughing | (2 R z)(2 c √K_p) v/√(v² + v_ε²) | Rankine's passive pressure of a cohesive soil |
+| ploughing | 2 R z (2 c √K_p + ρ_d v²) v/√(v² + v_ε²) | Rankine's passive pressure of a cohesive soil |
 
-Our assumptions: that these terms add; the surface energy γ = 0.02 J/m² (silica; ice is up to ten times more);
-the coefficient 1 of R/h; f_b = f_v = 1, unless calibrated; the viscosity c_reg and the yield width that keep the
-flow rule differentiable.
+Our assumptions: that these terms add; that the soil in front of a footpad has the drag of the soil below it; the
+surface energy γ = 0.02 J/m² (silica; ice is up to ten times more); the coefficient 1 of R/h; f_b = f_v = 1, unless
+calibrated; the viscosity c_reg and the yield width that keep the flow rule differentiable.
 """
 
 import equinox as eqx
@@ -75,7 +75,7 @@ class Regolith(eqx.Module):
         "", "factor f_b of a calibration, by which q is multiplied", gt=0, default=1.0
     )
     inertia_factor: Scalar = quantity(
-        "", "factor f_v of a calibration, by which c₂ is multiplied", gt=0, default=1.0
+        "", "factor f_v of a calibration, by which the drag ρ_d is multiplied", gt=0, default=1.0
     )
 
     @rule("gravity and surface_energy are both 0: grains without weight or cohesion have no strength, give one")
@@ -97,6 +97,11 @@ class Regolith(eqx.Module):
     def cohesion(self) -> Scalar:
         """c = c_f σ_t, Pa."""
         return self.friction * self.tensile_strength
+
+    @property
+    def drag(self) -> Scalar:
+        """ρ_d, kg/m³: soil that a body sets in motion at a speed v presses on it with ρ_d v²."""
+        return self.inertia_factor * 8 / 3 * self.friction * self.bulk_density
 
     def stiffness(self, radius: Scalar) -> Scalar:
         """Elastic stiffness k_e under a rigid disc of `radius` m, N/m."""
@@ -127,8 +132,7 @@ class Regolith(eqx.Module):
         area = jnp.pi * radius**2
         pressure = self.bearing_pressure(z, radius)
         c1 = area * self.grain_diameter / radius * jnp.sqrt(self.grain_density * pressure) + self.viscosity
-        c2 = self.inertia_factor * 8 / 3 * self.friction * self.bulk_density * area
-        return area * pressure, c1, c2
+        return area * pressure, c1, self.drag * area
 
     def flow(self, force: Scalar, z: Scalar, radius: Scalar) -> Scalar:
         """The rate ż ≥ 0 of the plastic penetration under a normal force.
@@ -160,7 +164,7 @@ class Regolith(eqx.Module):
         """
         μ = self.friction
         sqrt_passive = jnp.sqrt(1 + μ**2) + μ
-        ploughing = 2 * radius * z * 2 * self.cohesion * sqrt_passive
+        ploughing = 2 * radius * z * (2 * self.cohesion * sqrt_passive + self.drag * jnp.dot(slip, slip))
         # The soil in front is felt only while the footpad is pressed into it.
         pressed = force / (force + self.yield_width)
         return -(μ * force + ploughing * pressed) * slip_direction(slip, self.slip_speed)

@@ -74,7 +74,8 @@ class Touchdown(AbstractForcedModel):
     def footpads(self, state: TouchdownState) -> RegolithForces:
         """The regolith's forces on the footpads.
 
-        Leg spring and grain skeleton act in series on the closure less the plastic penetration.
+        Leg spring and grain skeleton act in series on the closure less the plastic penetration. A footpad above the
+        ground leaves its pit behind as it travels: after d m still the share 1 - d/(πR/2) of it is above the pit.
         """
         lander, ground, body = self.lander, self.regolith, state.body
         stroke = lander.gear.strokes(state.gear, lander.legs)
@@ -84,22 +85,26 @@ class Touchdown(AbstractForcedModel):
         if self.boulder is not None:
             share = jnp.where(self._is_leg, 1 - self.scenario, share)
         stiffness = share / (1 / lander.leg_stiffness + 1 / ground.stiffness(lander.footpad_radius))
-        closure = -feet[:, 2] - stroke - state.penetration
+        height, radius = feet[:, 2] + stroke, lander.footpad_radius
+        closure = -height - state.penetration
         normal = stiffness * safe.ramp(closure, self.smoothing)
         up = surface_normal(state)[None]
         point = feet + (stroke + normal / lander.leg_stiffness)[:, None] * up
         slip = jax.vmap(body.velocity_at)(point) * (1 - up)
-        flow = jax.vmap(ground.flow, in_axes=(0, 0, None))(normal, state.penetration, lander.footpad_radius)
+        flow = jax.vmap(ground.flow, in_axes=(0, 0, None))(normal, state.penetration, radius)
+        travel = jax.vmap(safe.norm)(slip)
+        leaving = safe.step(height, self.smoothing) * state.penetration * travel / (jnp.pi / 2 * radius)
         sliding = jax.vmap(ground.sliding_force, in_axes=(0, 0, 0, None))
         return RegolithForces(
             closure=closure,
             normal=normal,
-            friction=sliding(normal, state.penetration, slip, lander.footpad_radius),
+            friction=sliding(normal, state.penetration, slip, radius),
             point=point,
             slip=slip,
             flow=flow,
+            leaving=leaving,
             stored=stiffness * safe.ramp_integral(closure, self.smoothing),
-            power=normal * flow,
+            power=normal * (flow - leaving),
         )
 
     @eqx.filter_jit
@@ -150,7 +155,7 @@ class Touchdown(AbstractForcedModel):
         hull, ground, body, up = self.lander.hull, self.regolith, state.body, surface_normal(state)
         if hull is None:
             none, nowhere = state.pit, state.pit[:, None] * up[None]
-            return RegolithForces(none, none, nowhere, nowhere, nowhere, none, none, none)
+            return RegolithForces(none, none, nowhere, nowhere, nowhere, none, none, none, none)
         in_body, (pit,) = body.rotation.inverse @ up, state.pit
         lowest, shift = jax.jvp(hull.lowest, (in_body,), (jnp.cross(in_body, body.spin),))
         point = body.point(lowest)
@@ -166,7 +171,8 @@ class Touchdown(AbstractForcedModel):
             "friction": ground.sliding_force(normal, pit, slip, radius),
             "point": point,
             "slip": slip,
-            "flow": touch * safe.positive_part(sinking) - (1 - touch) * pit * travel / (PIT * hull.radius),
+            "flow": touch * safe.positive_part(sinking),
+            "leaving": (1 - touch) * pit * travel / (PIT * hull.radius),
             "stored": jnp.zeros_like(normal),
             "power": normal * sinking,
         }
@@ -209,8 +215,8 @@ class Touchdown(AbstractForcedModel):
                 lander.flywheel.momentum_at(t),
             ),
             gear=gear,
-            penetration=footpads.flow,
-            pit=hull.flow,
+            penetration=footpads.flow - footpads.leaving,
+            pit=hull.flow - hull.leaving,
         )
         slipping = sum(jnp.sum(on.friction * on.slip) for on in (footpads, on_boulder, hull))
         return rate, {

@@ -14,7 +14,7 @@ class TouchdownState(eqx.Module):
 
     body: RigidState = part("motion of the body")
     gear: Float[Array, "s"] = variable("m", "strokes of the gear")
-    penetration: Float[Array, "n"] = variable("m", "plastic penetration z of each footpad")
+    penetration: Float[Array, "n"] = variable("m", "plastic penetration z of each footpad where it is")
     pit: Float[Array, "h"] = variable("m", "plastic penetration of the hull; none without a hull")
 
 
@@ -22,8 +22,8 @@ class RegolithForces(eqx.Module):
     """The regolith's forces on n footpads, or on the hull.
 
     The `closure` m between body and pit, `normal` force N, `friction` N, the `point` m where they act and its `slip`
-    velocity m/s; `flow`, the rate m/s of the plastic penetration; energy `stored` in leg and skeleton J, and the
-    `power` that the ground takes W.
+    velocity m/s; `flow`, the rate m/s at which a pit becomes deeper, and `leaving`, at which one is left behind; energy
+    `stored` in leg and skeleton J, and the `power` that the ground takes W.
     """
 
     closure: Float[Array, "n"]
@@ -32,6 +32,7 @@ class RegolithForces(eqx.Module):
     point: Float[Array, "n 3"]
     slip: Float[Array, "n 3"]
     flow: Float[Array, "n"]
+    leaving: Float[Array, "n"]
     stored: Float[Array, "n"]
     power: Float[Array, "n"]
 

@@ -127,7 +127,7 @@ def _strokes(run: Any) -> Any:
 
 
 def _depth(rank: int) -> Callable[[Any], Any]:
-    return lambda run: jnp.sort(run.last.penetration)[rank]
+    return lambda run: jnp.sort(run.integrals["sunk"])[rank]
 
 
 def _energy(run: Any, state: Any) -> Any:
@@ -144,14 +144,17 @@ def _mean_force(ground: str, impulse: str) -> Callable[[Any], Any]:
 
 
 def phases(model: Touchdown, t: Any, state: Any) -> dict[str, Any]:
-    """Rates of what instruments integrate: normal impulses N s, and times s of contact with each ground."""
-    boulder, regolith = jnp.sum(model.boulder_forces(state).normal), jnp.sum(model.footpads(state).normal)
+    """Rates of what instruments integrate: normal impulses N s, times s of contact with each ground, and how far the
+    footpads have sunk, m."""
+    footpads = model.footpads(state)
+    boulder, regolith = jnp.sum(model.boulder_forces(state).normal), jnp.sum(footpads.normal)
     return {
         "boulder_impulse": boulder,
         "footpad_impulse": regolith,
         "boulder_time": contact_indicator(boulder),
         "regolith_time": contact_indicator(regolith),
         "contact_time": contact_indicator(boulder + regolith + jnp.sum(model.hull(state).normal)),
+        "sunk": footpads.flow,
     }
 
 
@@ -169,9 +172,9 @@ OBSERVABLES = (  # docs/theory-agilkia.md says how each is defined; at the last 
     Observable("kinetic_energy", keys.KINETIC, lambda run: _energy(run, run.last)),
     Observable("initial_energy", keys.KINETIC, lambda run: _energy(run, run.first)),
     Observable("damper_stroke", keys.STROKE, lambda run: safe.greatest(_strokes(run)), LEGS),
-    Observable("penetration_deepest", keys.DEPTH, _depth(-1), LEGS),
-    Observable("penetration_middle", keys.DEPTH, _depth(-2), LEGS),
-    Observable("penetration_least", keys.DEPTH, _depth(0), LEGS),
+    Observable("penetration_deepest", keys.DEPTH, _depth(-1), LEGS, integrands=phases),
+    Observable("penetration_middle", keys.DEPTH, _depth(-2), LEGS, integrands=phases),
+    Observable("penetration_least", keys.DEPTH, _depth(0), LEGS, integrands=phases),
     Observable("boulder_time", keys.DURATION, _integral("boulder_time"), BOULDER, integrands=phases),
     Observable("regolith_time", keys.DURATION, _integral("regolith_time"), LEGS, integrands=phases),
     Observable("contact_time", keys.DURATION, _integral("contact_time"), integrands=phases),
