@@ -108,7 +108,7 @@ class Programs:
         """The minimum of |r(x)|^2 by the steps of `marquardt`, from a start.
 
         **Arguments:** `x` [n], the start; a NaN one costs nothing and ends as FAILED; `stops`; `begins`, which is
-        called with the search that has simulated its start. **Returns:** Search.
+        called with the search that has simulated its start, if that is valid. **Returns:** Search.
         """
         # Numbers are compared on the host: each operation between arrays would be a program of its own to compile.
         search = _start(self.problem.rows, jnp.asarray(x), stops)
@@ -120,7 +120,7 @@ class Programs:
             elif slopes is None:
                 slopes = self.linearise(step.x)
             search = _judge(search, step, replace(trial, predictions={}), slopes, stops)
-            if begins is not None and int(search.iteration) == 1:
+            if begins is not None and int(search.iteration) == 1 and np.isfinite(float(search.misfit)):
                 begins(search)
         return search
 

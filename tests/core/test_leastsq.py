@@ -88,6 +88,11 @@ def test_failed_simulations_are_counted_and_never_returned(key):
     assert all(np.isfinite(fit.history))
 
 
+def test_a_start_that_fails_has_no_derivative_to_warn_of(key):
+    fit = inversion.fit(toys.truncated_problem(), key=key, starts=0, keep=1, guesses=[{"p": 2.0}], throw=False)
+    assert fit.status == Status.FAILED and not fit.doubt
+
+
 def test_only_failed_simulations_raise_or_are_reported(key):
     def predict(p):
         return {"y": p["p"]}, jnp.array(False)
