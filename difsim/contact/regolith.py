@@ -156,15 +156,21 @@ class Regolith(eqx.Module):
         down = safe.positive_part(rate)
         return strength * down**2 / (down**2 + self.slip_speed**2) + c1 * down + c2 * down**2
 
+    def ploughing_pressure(self, slip: Vec3) -> Scalar:
+        """The pressure of the soil in front of a body that slips.
+
+        **Arguments:** `slip` [3], the slip velocity, m/s. **Returns:** the pressure, Pa.
+        """
+        sqrt_passive = jnp.sqrt(1 + self.friction**2) + self.friction
+        return 2 * self.cohesion * sqrt_passive + self.drag * jnp.dot(slip, slip)
+
     def sliding_force(self, force: Scalar, z: Scalar, slip: Vec3, radius: Scalar) -> Vec3:
         """The tangential force on a footpad that slips.
 
         **Arguments:** `force`, the normal force, N; `z`, the plastic penetration, m; `slip` [3], the slip velocity,
         m/s; `radius` of the footpad, m. **Returns:** the force [3], N.
         """
-        μ = self.friction
-        sqrt_passive = jnp.sqrt(1 + μ**2) + μ
-        ploughing = 2 * radius * z * (2 * self.cohesion * sqrt_passive + self.drag * jnp.dot(slip, slip))
+        ploughing = 2 * radius * z * self.ploughing_pressure(slip)
         # The soil in front is felt only while the footpad is pressed into it.
         pressed = force / (force + self.yield_width)
-        return -(μ * force + ploughing * pressed) * slip_direction(slip, self.slip_speed)
+        return -(self.friction * force + ploughing * pressed) * slip_direction(slip, self.slip_speed)

@@ -6,23 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import equinox as eqx
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from difsim import Courant
 from difsim.declarations import Quantity
 from difsim.plot.style import BLACK, BLUE, GREEN, ORANGE
-from difsim.stepping.marching import initialise
-from difsim.stepping.running import resume
-from difsim.stepping.solution import failure
-from experiments.foot import calibrate, grains, throws
+from experiments.foot import calibrate, grains, slide, throws
 from experiments.foot.footpads import WIDTH
-from experiments.foot.scene import COURANT, LAW, RADIUS, Foot, law
+from experiments.foot.scene import LAW, RADIUS, Foot, law, measure_forces
 from experiments.harness import Found, Study
 from inversion import Checkpoint
-from inversion.progress import show_progress
 
 SAMPLES = 120
 BIN = 6  # samples that are averaged: particles push in turn
@@ -33,9 +27,10 @@ FITTED = 0.25, 0.75  # of the depth: past the first touch, which a kernel smears
 class FootStudy(Study):
     """A rigid sole in a bed of regolith, its force against its penetration, beside the reduced law."""
 
-    stage: Literal["push", "throw", "grains", "calibrate"] = "push"
-    """"push": into SPH at constant speed; "throw": with a lander's mass on it, until it stands; "grains": thrown
-    into grains; "calibrate": into grains of soils all over the inversion's box, for the law's factor."""
+    stage: Literal["push", "slide", "throw", "grains", "calibrate"] = "push"
+    """"push": into SPH at constant speed; "slide": a plate sideways through it; "throw": with a lander's mass on it,
+    until it stands; "grains": thrown into grains; "calibrate": into grains of soils all over the inversion's box, for
+    the law's factor."""
     dimension: Literal[2, 3] = 2
     """2: a strip in plane strain; 3: a disc."""
     spacing: float = 0.01
@@ -43,7 +38,7 @@ class FootStudy(Study):
     speeds: tuple[float, ...] = (0.25, 0.5, 1.0)
     """m/s."""
     depth: float = 0.08
-    """Where a push ends, m: well above the floor at 0.27 m."""
+    """Where a push ends and a plate reaches, m: well above the floor at 0.27 m."""
     load: float = 510.0
     """Mass over area of what is thrown, kg/m²: of Philae's 96 kg on six soles."""
     softening: float = 1.0
@@ -93,6 +88,16 @@ def _push(options: FootStudy, out: Path) -> Found:
     return Found(found, figures={"force": draw(foot, curves)})
 
 
+def _slide(options: FootStudy, out: Path) -> Found:
+    plate, kept = slide.build_plate(options.spacing, options.depth), options.checkpoint(out)
+    draw = partial(slide.slide, plate, options.depth, softening=options.softening, alpha=options.alpha)
+    found = {v: kept.get_or(f"{v}", partial(draw, speed=v)) for v in options.speeds}
+    curves = {v: (each["path"], each["pressure"]) for v, each in found.items()}
+    pairs = {f"{v:g} m/s": [x.tolist(), p.tolist()] for v, (x, p) in curves.items()}
+    sizes = {"particles": plate.position.shape[1]}
+    return Found(sizes | slide.fit_drag(curves) | {"curves": pairs}, figures={"slide": slide.draw(curves)})
+
+
 def _throw(options: FootStudy, out: Path) -> Found:
     foot = Foot.build(options.dimension, options.spacing)
     kept, results = options.checkpoint(out), {}
@@ -139,6 +144,7 @@ FootStudy.ranges = {
 }
 FootStudy.stages = {
     "push": _push,
+    "slide": _slide,
     "throw": _throw,
     "grains": _throw_at_grains,
     "calibrate": lambda options, out: calibrate.calibrate(
@@ -150,20 +156,9 @@ FootStudy.stages = {
 def push(foot: Foot, options: FootStudy, speed: float) -> dict[str, np.ndarray]:
     """The `penetration` m and the upward `force` N (N/m in the plane), averaged over some samples each."""
     model = foot.model(speed, options.softening, options.alpha)
-    footpad = model.tools[-1]
-    force = eqx.filter_jit(
-        lambda p: model.load(p.motion, p.neighbours.update(p.motion.state.position), footpad).force[-1]
-    )
     end = (options.depth - foot.penetration(speed, 0.0)) / speed
     times = np.linspace(0.0, end, SAMPLES + 1)[1:]
-    progress, forces = initialise(model, foot.state(model)), []
-    for t in show_progress(times, f"{speed:g} m/s, {foot.position.shape[1]} particles"):
-        now = float(progress.motion.time)
-        run = resume(model, progress, [now, t], solver=Courant(COURANT), save=lambda _: (), throw=False)
-        if not run.ok:
-            raise ValueError(failure(run))
-        progress = run.progress
-        forces.append(float(force(progress)))
+    forces = measure_forces(model, foot.state(model), times, f"{speed:g} m/s")[:, -1]
     mean = [np.reshape(x, (-1, BIN)).mean(axis=1) for x in (foot.penetration(speed, times), forces)]
     return {"penetration": mean[0], "force": mean[1]}
 

@@ -8,16 +8,22 @@ of the disc.
 from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from difsim import Courant
 from difsim.contact import Regolith
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Tool, Viscosity
 from difsim.sph.continuum import ContinuumState
 from difsim.sph.density import FixedDensity
 from difsim.sph.soil import PlaneStrain
 from difsim.sph.tools import Sliding
+from difsim.stepping.marching import initialise
+from difsim.stepping.running import resume
+from difsim.stepping.solution import failure
+from inversion.progress import show_progress
 
 RADIUS = 0.1  # m
 GRAVITY = 1.6e-4  # m/s², on 67P
@@ -129,3 +135,23 @@ class Foot:
         """At rest under its own weight, which on 67P is next to nothing."""
         position = jnp.asarray(self.position)
         return model.at_rest_under_weight(position, jnp.maximum(-position[-1], 0.0))
+
+
+def measure_forces(
+    model: Continuum, state: ContinuumState, times: Float[np.ndarray, " t"], said: str
+) -> Float[np.ndarray, "t d"]:
+    """The bed's force on the last tool of a model at some times, N (N/m in the plane).
+
+    **Arguments:** `model`; `state` at 0 s; `times`, s; what the bar says. **Raises:** ValueError for a run that fails.
+    """
+    tool = model.tools[-1]
+    load = eqx.filter_jit(lambda p: model.load(p.motion, p.neighbours.update(p.motion.state.position), tool).force)
+    progress, forces = initialise(model, state), []
+    for t in show_progress(times, f"{said}, {state.position.shape[1]} particles"):
+        now = float(progress.motion.time)
+        run = resume(model, progress, [now, t], solver=Courant(COURANT), save=lambda _: (), throw=False)
+        if not run.ok:
+            raise ValueError(failure(run))
+        progress = run.progress
+        forces.append(np.asarray(load(progress)))
+    return np.stack(forces)
