@@ -22,6 +22,7 @@ from difsim.dynamics.touchdown_state import BoulderForces, RegolithForces, Touch
 from difsim.gravity import AbstractField
 from difsim.typing import Scalar, Vec3
 
+FELT = 20  # widths above the surface from which a smoothed contact is felt, with e⁻²⁰ of its strength
 PIT = 0.1  # share of the hull's radius within which its lowest point is still over its pit
 
 
@@ -93,7 +94,9 @@ class Touchdown(AbstractForcedModel):
         slip = jax.vmap(body.velocity_at)(point) * (1 - up)
         flow = jax.vmap(ground.flow, in_axes=(0, 0, None))(normal, state.penetration, radius)
         travel = jax.vmap(safe.norm)(slip)
-        leaving = safe.step(height, self.smoothing) * state.penetration * travel / (jnp.pi / 2 * radius)
+        # Where its spring is no longer felt: a pit that vanished under a load would give energy.
+        free = safe.step(height - FELT * self.smoothing, self.smoothing)
+        leaving = free * state.penetration * travel / (jnp.pi / 2 * radius)
         sliding = jax.vmap(ground.sliding_force, in_axes=(0, 0, 0, None))
         return RegolithForces(
             closure=closure,
@@ -230,8 +233,7 @@ class Touchdown(AbstractForcedModel):
         lander, body, reach = self.lander, state.body, _reach(self.lander)
         if lander.hull is not None:
             reach = jnp.maximum(reach, lander.hull.radius)
-        # A smoothed contact is felt from 20 widths above the surface (e⁻²⁰ of its strength).
-        footpads, hull = (-on(state).closure - 20 * self.smoothing for on in (self.footpads, self.hull))
+        footpads, hull = (-on(state).closure - FELT * self.smoothing for on in (self.footpads, self.hull))
         # What this scenario does not touch is not near: in scenario 0 the footpad passes by the top.
         if self.boulder is not None:
             footpads = jnp.where(self._is_leg & (self.scenario >= 1), jnp.inf, footpads)
