@@ -28,9 +28,9 @@ class FootStudy(Study):
     """A rigid sole in a bed of regolith, its force against its penetration, beside the reduced law."""
 
     stage: Literal["push", "slide", "throw", "grains", "calibrate"] = "push"
-    """"push": into SPH at constant speed; "slide": a plate sideways through it; "throw": with a lander's mass on it,
-    until it stands; "grains": thrown into grains; "calibrate": into grains of soils all over the inversion's box, for
-    the law's factor."""
+    """"push": into SPH at constant speed; "slide": a plate sideways through it, in plane strain; "throw": with a
+    lander's mass on it, until it stands; "grains": thrown into grains; "calibrate": into grains of soils all over the
+    inversion's box, for the law's factor."""
     dimension: Literal[2, 3] = 2
     """2: a strip in plane strain; 3: a disc."""
     spacing: float = 0.01
@@ -90,8 +90,8 @@ def _push(options: FootStudy, out: Path) -> Found:
 
 def _slide(options: FootStudy, out: Path) -> Found:
     plate, kept = slide.build_plate(options.spacing, options.depth), options.checkpoint(out)
-    draw = partial(slide.slide, plate, options.depth, softening=options.softening, alpha=options.alpha)
-    found = {v: kept.get_or(f"{v}", partial(draw, speed=v)) for v in options.speeds}
+    pull = partial(slide.slide, plate, options.depth, softening=options.softening, alpha=options.alpha)
+    found = {v: kept.get_or(f"{v}", partial(pull, speed=v)) for v in options.speeds}
     curves = {v: (each["path"], each["pressure"]) for v, each in found.items()}
     pairs = {f"{v:g} m/s": [x.tolist(), p.tolist()] for v, (x, p) in curves.items()}
     sizes = {"particles": plate.position.shape[1]}

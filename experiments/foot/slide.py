@@ -12,9 +12,7 @@ from experiments.foot.scene import LAW, LAYERS, RADIUS, SIDE, Foot, fill_box, me
 
 BEGINS, PATH, SETTLED = -0.3, 0.12, 0.04  # m: from the middle of the bed; of the plate; after the start
 SAMPLES, BIN = 60, 5
-Curves = dict[
-    float, tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]
-]  # by speed: path, m, and pressure, Pa
+Curve = tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]  # path, m, and pressure, Pa
 
 
 def build_plate(spacing: float, deep: float) -> Foot:
@@ -46,7 +44,7 @@ def law_pressure(speed: float) -> float:
     return float(LAW.ploughing_pressure(jnp.array([speed, 0.0, 0.0])))
 
 
-def fit_drag(curves: Curves) -> dict[str, float]:
+def fit_drag(curves: dict[float, Curve]) -> dict[str, float]:
     """A pressure of a strength and a drag ρ_d v², fitted to the settled parts of all paths, beside the law's."""
     law = {"law_strength_Pa": law_pressure(0.0), "law_drag_kg_m3": float(LAW.drag)}
     if len(curves) < 2:
@@ -56,7 +54,7 @@ def fit_drag(curves: Curves) -> dict[str, float]:
     return {"strength_Pa": strength, "drag_kg_m3": drag} | law
 
 
-def draw(curves: Curves) -> Figure:
+def draw(curves: dict[float, Curve]) -> Figure:
     """Pressure on the plate along its path, with the reduced law."""
     figure = Figure(figsize=(6.5, 4.2), layout="constrained")
     axis = figure.subplots()

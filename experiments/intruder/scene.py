@@ -87,8 +87,9 @@ class Drop(eqx.Module):
 
 
 def scale_memory(state: GrainsState, factor: Float[Array, ""], on_walls: Float[Array, ""]) -> GrainsState:
-    """A bed whose contacts remember to have been that much stiffer: softer grains than those that it settled with
-    would be taken for contacts that are relieved, stiffer ones not, and derivatives would be of one side."""
+    """A bed whose contacts remember to have been stiffer by a `factor`, and those `on_walls` by another: softer grains
+    than those that it settled with would be taken for contacts that are relieved, stiffer ones not, and derivatives
+    would be of one side."""
 
     def stiffnesses(s):
         return [memory.stiffness for memory in (s.pairs.memory, *(at.memory for at in s.walls))]

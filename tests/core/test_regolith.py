@@ -74,7 +74,7 @@ def test_flow_solves_its_equation():
 
 
 def test_factors_multiply_bearing_and_inertia():
-    """q and ρ_d alone; stiffness and slow sliding stay. c₁ goes with √q, as it does in the law."""
+    """q and ρ_d alone; stiffness stays, and sliding but for its drag. c₁ goes with √q, as in the law."""
     ground, scaled = regolith(), regolith(bearing_factor=0.2, inertia_factor=5.0)
     z, slip = jnp.array([0.0, 0.05, 0.26]), jnp.array([0.02, -0.01, 0.0])
     q, soft = (jax.vmap(lambda z, g=g: g.bearing_pressure(z, R))(z) for g in (ground, scaled))
@@ -88,10 +88,13 @@ def test_factors_multiply_bearing_and_inertia():
     assert excess == approx(600.0 - strength, rel=1e-6)
     assert c1 * rate + c2 * rate**2 == approx(excess, rel=1e-12)
     assert scaled.stiffness(R) == ground.stiffness(R)
-    force = jnp.array(600.0)
-    np.testing.assert_allclose(
-        scaled.sliding_force(force, z[1], slip, R), ground.sliding_force(force, z[1], slip, R), rtol=1e-4
+    force, soft_alone = jnp.array(600.0), regolith(bearing_factor=0.2)
+    np.testing.assert_array_equal(
+        soft_alone.sliding_force(force, z[1], slip, R), ground.sliding_force(force, z[1], slip, R)
     )
+    still = jnp.zeros(3)
+    assert scaled.ploughing_pressure(still) == ground.ploughing_pressure(still)
+    assert scaled.ploughing_pressure(slip) - scaled.ploughing_pressure(still) == approx(c2 / area * slip @ slip)
     assert scaled.flow(jnp.array(0.0), z[1], R) == 0
 
 

@@ -52,6 +52,7 @@ def test_energies_and_momenta_close(case, default):
     for sink in ("ground", "damper", "friction"):
         assert np.diff(energy[sink]).min() > -1e-9 and energy[sink][-1] > 1e-3, sink
     assert np.asarray(solution.integrals["boulder_impulse"])[-1] > 1
+    assert np.diff(np.asarray(solution.integrals["sunk"]), axis=0).min() >= 0
 
 
 def test_the_ground_keeps_what_went_into_it(default):
