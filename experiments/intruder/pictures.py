@@ -101,8 +101,11 @@ def draw_codes(result: xr.Dataset, codes: dict[float, tuple[float, float]]) -> F
     times = 1e3 * np.array(list(codes))
     seen, sigma = 1e3 * np.array(list(codes.values())).T
     axis.errorbar(times, seen, 2 * sigma, fmt="o", color=BLACK, capsize=3, label="seven codes, 2 sigma")
-    axis.plot(1e3 * result["time"], 1e3 * result["height"].T, color=BLUE, lw=1.0)
-    axis.plot([], [], color=BLUE, lw=1.0, label="ours, each bed")
+    time, height = 1e3 * result["time"], 1e3 * result["height"]
+    axis.plot(time, height[0].T, color=BLUE, lw=1.0)
+    axis.plot([], [], color=BLUE, lw=1.0, label=f"ours {height['case'].values[0]}, each bed")
+    for case, style in zip(height[1:], ("-", "--", "-.", ":", (0, (1, 4))), strict=True):
+        axis.plot(time, case.mean("bed"), color=ORANGE, ls=style, lw=1.0, label=str(case["case"].values))
     axis.set(
         xlabel="time, ms", ylabel="height of the ball, mm", title="Ball of 20 mm at 5 m/s (Dosta et al. 2024)"
     )
