@@ -9,6 +9,9 @@ from .particles import Particles, choose_evenly
 
 TINY = 1e-6  # of the largest weight: draws with less are left out
 CENTRES, DRAWS, PROBES = 400, 4000, 1000  # the most kernels, draws for their shapes, and draws to judge windows by
+RARE = (
+    0.2  # the least share of all kernels for the values of discrete unknowns, shared by all values of all of them
+)
 POWER, BROAD = 0.5, 0.2  # of the likelihood for broad kernels, and their share
 NEIGHBORS, WIDENINGS = 5, 5  # draws in a window by the number of unknowns, and how often it grows to have them
 WINDOWS = np.array([0.2, 0.3, 0.5, 0.8, 1.3, np.inf])  # in standard deviations of all draws
@@ -28,6 +31,7 @@ def place(
     `prior`: its share. **Returns:** Kernels.
     **Source:** West (1993), the centres; Givens and Raftery (1996), local covariances.
     """
+    weights = balance(cube, u, weights)
     kept = weights > TINY * weights.max()
     u, weights = u[kept], weights[kept] / weights[kept].sum()
     if len(u) > DRAWS:
@@ -67,6 +71,22 @@ def place(
         counts / CENTRES,
         prior,
     )
+
+
+def balance(cube: Cube, u: Float[np.ndarray, "rows k"], weights: Float[np.ndarray, " rows"]) -> np.ndarray:
+    """Weights of draws in which no value of a discrete unknown is too rare to have kernels of its own.
+
+    Without them a rare value is drawn where the others are probable, and its share is as good as that luck.
+
+    **Arguments:** `cube`; `u`, the draws; their `weights`. **Returns:** weights [rows], with a sum of 1.
+    """
+    for k, values in cube.choice_indices(u).items():
+        shares = np.bincount(values, weights, minlength=cube.choices[k])
+        floor = RARE / (len(cube.choices) * cube.choices[k])
+        # 1e-200: a value without draws, or without any weight, is left as it is.
+        weights = weights * np.maximum(1.0, floor / np.maximum(shares, 1e-200))[values]
+        weights = weights / weights.sum()
+    return weights
 
 
 def place_best(

@@ -1,11 +1,12 @@
 """Random posteriors with known evidence and quantiles: `python tests/random_posteriors.py 200` draws so many.
 
+A seed and names of kinds may follow.
 Each is right within the errors that it states, says that it is not good, or is wrong without a word.
 """
 
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -17,17 +18,19 @@ from scipy.special import ndtr
 from inversion import Bounded, Discrete, Gaussian, Observation, Observations, Problem, sample
 
 SHARES = (0.05, 0.5, 0.95)  # of the posterior, at whose true quantiles of the first unknown it is judged
-ERRORS = 4.5  # stated standard errors, of the largest of four in each of some hundred posteriors
+ERRORS = 4.5  # stated standard errors, of the largest of some in each of some hundred posteriors
 
 
 @dataclass(frozen=True)
 class Case:
-    """A problem with its true log evidence, and the true share of the posterior below a value of its first unknown."""
+    """A problem with its true log evidence, the true share of the posterior below a value of its first unknown, and the
+    true probabilities of the values of its discrete unknowns."""
 
     problem: Problem
     evidence: float
     below: Any
     guesses: tuple = ()
+    shares: dict = field(default_factory=dict)
 
 
 def pose(log_likelihood, top, unknowns):
@@ -145,10 +148,36 @@ def discrete(rng):
         return float(np.sum(share * (ndtr((x - at) / wide) - ndtr((-1 - at) / wide)) / cut))
 
     evidence = float(np.logaddexp.reduce(mass.ravel())) - np.log(6) - top
-    return Case(pose(log_likelihood, top, unknowns), evidence, evaluate)
+    shares = {"shift": share.sum(axis=1), "width": share.sum(axis=0)}
+    return Case(pose(log_likelihood, top, unknowns), evidence, evaluate, shares=shares)
 
 
-KINDS = (gaussian, edge, modes, spike, correlated_problem, curved_problem, discrete)
+def rare(rng):
+    """Three choices, each with a parabola of its own as of `curved_problem`; one of them has some per cent or less."""
+    d, least = rng.integers(2, 5), 10 ** rng.uniform(-2.5, -1.0)
+    share = np.array([least, 0.65, 0.35 - least])
+    bend, along, across = (
+        rng.uniform(0.5, 3.0, 3),
+        rng.uniform(0.05, 0.2, 3),
+        10 ** rng.uniform(-1.5, -0.7, (3, d - 1)),
+    )
+    middle = rng.uniform(-0.3, 0.3, (3, d))
+    volume = 0.5 * d * np.log(2 * np.pi) + np.log(along) + np.log(across).sum(axis=1) - d * np.log(2.0)
+    heights = np.log(share) - volume
+    top = float(heights.max())
+
+    def log_likelihood(p):
+        at, b, a, w, h = (jnp.asarray(x)[p["choice"].astype(int)] for x in (middle, bend, along, across, heights))
+        x = p["x"] - at
+        return h - 0.5 * (x[0] / a) ** 2 - 0.5 * jnp.sum(((x[1:] - b * (x[0] ** 2 - a**2)) / w) ** 2)
+
+    unknowns = {"x": Bounded(-1.0, 1.0, shape=(int(d),)), "choice": Discrete((0.0, 1.0, 2.0))}
+    evidence = -float(np.log(3.0)) - top
+    below = lambda x: float(share @ ndtr((x - middle[:, 0]) / along))  # noqa: E731
+    return Case(pose(log_likelihood, top, unknowns), evidence, below, shares={"choice": share})
+
+
+KINDS = (gaussian, edge, modes, spike, correlated_problem, curved_problem, discrete, rare)
 
 
 def judge(case, key):
@@ -160,15 +189,18 @@ def judge(case, key):
         at = brentq(lambda x, share=share: case.below(x) - share, -9.0, 9.0)
         got, error = found.estimate(first < at)
         off.append(abs(got - share) / max(error, 1e-3))
+    for name, shares in case.shares.items():
+        stated = found.marginal(name).values()
+        off += [abs(got - share) / max(error, 1e-3) for (got, error), share in zip(stated, shares, strict=True)]
     verdict = "not good" if found.fault else "right" if max(off) < ERRORS else "wrong"
     return verdict, off, found
 
 
-def search(count, seed):
-    """Judge so many random posteriors of all kinds in turn; lines of what is not right, and counts by kind."""
+def search(count, seed, kinds=KINDS):
+    """Judge so many random posteriors of `kinds` in turn; lines of what is not right, and counts by kind."""
     counts, lines = Counter(), []
     for i in range(count):
-        kind = KINDS[i % len(KINDS)]
+        kind = kinds[i % len(kinds)]
         verdict, off, found = judge(kind(np.random.default_rng([seed, i])), jax.random.PRNGKey(i))
         counts[kind.__name__, verdict] += 1
         if verdict != "right":
@@ -179,7 +211,7 @@ def search(count, seed):
 def table(counts):
     """The counts as a table."""
     rows = ["| kind | posteriors | right | not good, and says so | wrong without a word |", "| --- " * 5 + "|"]
-    for name in [kind.__name__ for kind in KINDS]:
+    for name in sorted({kind for kind, _ in counts}):
         row = [counts[name, verdict] for verdict in ("right", "not good", "wrong")]
         rows.append(f"| {name} | {sum(row)} | {' | '.join(map(str, row))} |")
     return rows
@@ -189,5 +221,6 @@ if __name__ == "__main__":
     import difsim
 
     difsim.configure()
-    counts, lines = search(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    chosen = [kind for kind in KINDS if kind.__name__ in sys.argv[3:]] or KINDS
+    counts, lines = search(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0, chosen)
     sys.stdout.write("\n".join([*lines, *table(counts), ""]))
