@@ -17,6 +17,7 @@ from difsim.session import CACHE
 from difsim.shape.sub_spheres import fill_with_spheres
 from inversion.progress import Bar
 
+BEDS = CACHE / "beds"  # the folder of beds that were poured
 VACANCY = 0.2  # of the sub-spheres of a disc
 LEVEL = 1e3  # moment of inertia of a disc over that of a sphere of its size: it is guided
 
@@ -27,7 +28,7 @@ def settle(made: BedSpecification) -> Bed:
     **Arguments:** `made`, its specification. **Returns:** the bed.
     """
     with Bar(f"{made.count} grains of {100 * float(made.sizes.mean):g} cm settle", 1.0) as bar:
-        return made.bed(CACHE / "beds", bar.reach)
+        return made.bed(BEDS, bar.reach)
 
 
 def relax(grains: Grains, state: GrainsState, gravity: float, pause: float, times: int) -> GrainsState:

@@ -9,9 +9,7 @@ from .particles import Particles, choose_evenly
 
 TINY = 1e-6  # of the largest weight: draws with less are left out
 CENTRES, DRAWS, PROBES = 400, 4000, 1000  # the most kernels, draws for their shapes, and draws to judge windows by
-RARE = (
-    0.2  # the least share of all kernels for the values of discrete unknowns, shared by all values of all of them
-)
+RARE = 0.2  # the least share of all kernels for the values of discrete unknowns, all of them together
 POWER, BROAD = 0.5, 0.2  # of the likelihood for broad kernels, and their share
 NEIGHBORS, WIDENINGS = 5, 5  # draws in a window by the number of unknowns, and how often it grows to have them
 WINDOWS = np.array([0.2, 0.3, 0.5, 0.8, 1.3, np.inf])  # in standard deviations of all draws

@@ -15,7 +15,7 @@ from difsim import allocate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
 from difsim.beds.specification import Bed
 from difsim.dem import HertzMindlin
-from difsim.session import CACHE
+from experiments.beds import BEDS
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_codes
 from experiments.intruder.published import FRAME, GRAVITY, ROOM, SKIN, follow_ball
@@ -70,7 +70,7 @@ def compare(coarse: float, beds: int, out: Path, is_quick: bool) -> Found:
 
     def throw_into(job):
         (seed, poured), names = job
-        harden_once = cache(lambda: harden_bed(recipe(size, seed, poured).bed(CACHE / "beds"), soft))
+        harden_once = cache(lambda: harden_bed(recipe(size, seed, poured).bed(BEDS), soft))
         return {
             (name, seed): kept.get_or(
                 f"{[*CASES].index(name)}.{seed}", lambda case=CASES[name]: drop_ball(harden_once(), case, soft)
@@ -102,7 +102,7 @@ def summarize(result: xr.Dataset, thrown: list[dict[str, Any]]) -> dict[str, Any
     rows = {"seven codes": codes[0], "their deviation": codes[1]}
     rows |= {name: at.sel(case=name).mean("bed").values for name in CASES}
     if result.sizes["bed"] > 1:
-        rows["scatter as published"] = at.sel(case=AS_PUBLISHED).std("bed", ddof=1).values
+        rows[f"scatter {AS_PUBLISHED}"] = at.sel(case=AS_PUBLISHED).std("bed", ddof=1).values
     columns = [f"{1e3 * time:.0f} ms" for time in SEEN]
     return {
         "grains": int(thrown[0]["grains"]),
