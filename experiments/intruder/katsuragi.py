@@ -124,7 +124,8 @@ def validate(found: xr.Dataset) -> dict[str, Any]:
     """The friction that fits d₁ and k/m, and of these and the stopping times what is found, published, and unsure.
 
     Each is a parabola in ln friction. `u_size` is the range over the sizes; `u_friction` follows from the fitted
-    friction's error, and `u_input` from the changes; `scatter` is that of the mean of the places.
+    friction's error, which is scaled by the misfit, and `u_input` from the changes; `scatter` is that of the mean of
+    the places.
     """
     sizes, speeds, logs = found["size"].values, found["speed"].values, np.log(found["friction"].values)
     values = np.log(np.stack([found["length"], found["stiffness"], *found["stop"].values]))
@@ -136,7 +137,8 @@ def validate(found: xr.Dataset) -> dict[str, Any]:
     curves = (np.vander(grid, 3) @ parabolas).T.reshape(*means.shape[:2], grid.size)
     off = (curves[:, -1] - np.log(data)[:, None]) / np.hypot(scatter, error / data)[:, None]
     misfit = np.sum(off[:2] ** 2, axis=0)
-    weight = np.exp(-0.5 * (misfit - misfit.min()))
+    # With its one degree of freedom a misfit above 1 is the square of how much too small the errors are.
+    weight = np.exp(-0.5 * (misfit - misfit.min()) / max(1.0, misfit.min()))
     weight /= weight.sum()
     friction = float(weight @ grid)
     best = curves @ weight
