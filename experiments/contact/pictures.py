@@ -89,7 +89,7 @@ def draw(result: xr.Dataset, title: str) -> Figure:
     depth.plot(1e3 * result["best_time"], 1e2 * result["best_depth"], color=BLACK, label="best fit")
     force.plot(1e3 * result["best_time"], result["best_specific_force"], color=BLACK)
     if "measured_depth" in result:
-        depth.axhspan(*1e2 * result["measured_depth"].values, color=ORANGE, alpha=0.4, label="measured")
+        depth.axhspan(*1e2 * result["measured_depth"].values, color=ORANGE, alpha=0.4, label="measured, 1 sigma")
     if "measured_duration" in result:
         for ax in (depth, force):
             ax.axvspan(*1e3 * result["measured_duration"].values, color=ORANGE, alpha=0.4)
@@ -114,7 +114,13 @@ def draw_packings(result: xr.Dataset, measured: dict[str, dict[str, float]]) -> 
         if name in measured:
             at = measured[name]
             ax.errorbar(
-                at["time_s"], at["value"], 2 * at["sigma"], fmt="o", color=BLACK, capsize=3, label="measured"
+                at["time_s"],
+                at["value"],
+                2 * at["sigma"],
+                fmt="o",
+                color=BLACK,
+                capsize=3,
+                label="quoted, 2 sigma",
             )
         ax.set(xlabel="time from touch, s", ylabel=f"{name}, {unit}", ylim=(0, None))
     figure.axes[1].legend(frameon=False, fontsize=7)

@@ -18,7 +18,7 @@ from experiments.intruder.scene import COURANT, GAP, throw_ball
 from experiments.variables import describe
 from inversion import map_batched
 
-SPEEDS, GRAVITIES = (0.1, 0.2, 0.4), (0.2, 0.45, 1.0)  # m/s, m/s²: the ranges of the experiment
+SPEEDS, GRAVITIES = (0.1, 0.2, 0.4), (0.2, 0.45, 1.0)  # m/s, m/s²: the experiment's, which goes down to 0.02 m/s
 RELAXES, LASTS, FRAME = 0.15, 0.25, 1e-3  # s: the bed to a lower gravity, a throw, between looks
 SLOW = 0.1  # of the speed of impact, below which a ball counts as stopped: it creeps on in low gravity
 # Murdoch et al. 2017 (doi 10.1093/mnras/stw3391), a ball of 10 cm on quartz sand: (by speed, by gravity).

@@ -33,7 +33,7 @@ def test_a_derivative_is_right_until_it_first_parts():
     "speed, depth", [(0.1, 0.0181), (0.5, 0.0241), (1.0, 0.0336), (2.0, 0.0502), (4.0, 0.0750)]
 )
 def test_formula_is_near_the_law_of_katsuragi_and_durian(speed, depth):
-    """The two published descriptions of a ball in glass beads differ by a fifth."""
+    """Two published descriptions of a ball in glass beads differ by a fifth, at the law's own fall."""
     fall = speed**2 / (2 * 9.81) + depth
     assert formula(0.0254, 8070.0, fall, 1520.0) == pytest.approx(depth, rel=0.22)
 
