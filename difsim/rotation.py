@@ -20,8 +20,8 @@ class Rotation(eqx.Module):
     """A rotation R from the body's frame to the outer one.
 
     `R @ v` has the outer components of a vector [3] with body components v, and `R @ S` is S and then R. It is one
-    rotation: use `jax.vmap` for many. Its quaternion is taken to be of unit length. An integrator lets that drift
-    within its tolerance, and `normalise` alone removes the drift.
+    rotation: use `jax.vmap` for many. An integrator lets the length of its quaternion drift within its tolerance,
+    which turns no vector; `normalise` removes the drift.
 
     **Example:**
 
@@ -88,9 +88,9 @@ class Rotation(eqx.Module):
 
 @jax.jit
 def _rotate(q: Quat, v: Vec3) -> Vec3:
-    """v + 2w u×v + 2 u×(u×v)."""
+    """v + (2w u×v + 2 u×(u×v))/|q|², a rotation for any length of q."""
     w, u = q[0], q[1:]
-    t = 2 * jnp.cross(u, v)
+    t = 2 * jnp.cross(u, v) / jnp.dot(q, q)
     return v + w * t + jnp.cross(u, t)
 
 

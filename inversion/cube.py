@@ -169,6 +169,14 @@ class Cube:
         x = self._map(_unfold, u)
         return np.asarray(_square_scores(self.relax, x, self._evaluations(x).predictions))
 
+    def misfit_offset(self, u: Float[np.ndarray, "rows k"], log_likelihood: Float[np.ndarray, " rows"]) -> float:
+        """The constant that known normal errors add to the sum of squares of scores: of their size, 0 for a sigma.
+
+        **Arguments:** `u`, points; their `log_likelihood`. **Returns:** the constant, NaN where no point is valid.
+        """
+        best = [int(np.argmax(log_likelihood))]
+        return -2.0 * log_likelihood[best].item() - self.squared_scores(u[best]).item()
+
     def _map(self, program: Callable[..., Array], u: np.ndarray) -> np.ndarray:
         """The rows [rows, n] of a program at points, of which it gets some again: it is compiled for few sizes."""
         more = np.resize(u, (_next_size(len(u)), u.shape[1]))

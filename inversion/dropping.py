@@ -34,10 +34,13 @@ def weigh_leaves(cube: Cube, bound: Bound, key: Array) -> dict[str, np.ndarray]:
     shape, bound = tuple(cube.choices.values()), check_bound("sample: bound", bound)
     gaussian = cube.problem.rows - cube.problem.data.rows
     leaves = itertools.product(*map(range, shape))
-    ceiling = np.array([_ceiling(bound(cube.assignment(leaf)), gaussian) for leaf in leaves])
-    best = np.argsort(-ceiling)[:BEST]
+    bounds = np.array([bound(cube.assignment(leaf)) for leaf in leaves])
+    best = np.argsort(bounds)[:BEST]
     u = np.asarray(jax.random.uniform(key, (PILOT, cube.active.size)))
-    found = cube.log_likelihood(cube.move_to_leaves(u, best[np.arange(PILOT) % best.size]))
+    u = cube.move_to_leaves(u, best[np.arange(PILOT) % best.size])
+    found = cube.log_likelihood(u)
+    offset = cube.misfit_offset(u, found)
+    ceiling = np.array([_ceiling(least - offset, gaussian) for least in bounds]) - 0.5 * offset
     evidence = logsumexp(found) - np.log(PILOT / best.size)  # the sum over these leaves
     return {"kept": ~(ceiling - evidence < np.log(WEIGHT)).reshape(shape), "ceiling": ceiling.reshape(shape)}
 

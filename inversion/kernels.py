@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .cube import Cube
+from .parameters import END
 
 STAYS = 0.8  # probability that a kernel keeps the discrete values of its centre
 
@@ -103,7 +104,7 @@ def normal(u: np.ndarray) -> np.ndarray:
     """The coordinates z of u, in which the prior is a unit normal."""
     from scipy.special import ndtri
 
-    return ndtri(np.clip(u, 1e-12, 1.0 - 1e-12))
+    return ndtri(np.clip(u, END, 1.0 - END))
 
 
 def uniform(z: np.ndarray) -> np.ndarray:

@@ -14,7 +14,8 @@ from jaxtyping import Array, Float, Shaped
 from difsim.checks import host_numbers, numbers
 from difsim.typing import as_float
 
-from .noise.independent import Normal
+from .noise.censored import Censored
+from .noise.independent import Normal, StudentT
 from .noise.law import AbstractNoise, Compared
 
 
@@ -62,7 +63,7 @@ class Observation(AbstractObservation):
     prediction, the error of the model, whose prior is that parameter's: a number, or an array of the shape of
     `value`.
     **Raises:** ValueError for non-finite numbers, sigma <= 0, a covariance that is not symmetric positive
-    definite, not exactly one of the two, or a law for another number of data.
+    definite, not exactly one of the two, a law for another number of data, or StudentT or Censored with a covariance.
     """
 
     value: Shaped[Array, "*shape"]
@@ -93,6 +94,9 @@ class Observation(AbstractObservation):
         self.sigma = None if sigma is None else _check_sigma(sigma, self.value)
         self.cholesky = None if covariance is None else _factor(covariance, self.value)
         self.noise = noise or Normal()
+        if covariance is not None and isinstance(self.noise, StudentT | Censored):
+            # Neither the tail of a t nor a bound is a product over whitened numbers.
+            raise ValueError("Observation: StudentT and Censored are for independent errors: give sigma")
         self.unit = unit
         self.source = source
         self.discrepancy = discrepancy

@@ -16,6 +16,8 @@ from difsim.typing import as_tuple_of, describe
 
 from .unknowns import START, AbstractParameter, AbstractUnknown, Numbers
 
+END = 1e-15  # probability beyond which a sampler sees no more of a Gaussian prior, at 7.9 sigma
+
 
 def _require_finite(what: str, value: Array) -> None:
     if not np.isfinite(value).all():
@@ -150,6 +152,8 @@ class Log(AbstractRange):
 class Gaussian(AbstractUnknown):
     """A number with a Gaussian prior: p = mean + sigma s, with s itself as a residual.
 
+    A sampler sees it to 7.9 sigma: data that ask for more are not explained.
+
     **Arguments:** `mean`, `sigma`: numbers or arrays in `unit`; `shape` of an array of independent unknowns, by
     default that of `mean` and `sigma`.
     **Raises:** ValueError unless sigma > 0, all finite; for arrays that do not fit the shape.
@@ -184,8 +188,9 @@ class Gaussian(AbstractUnknown):
         return s
 
     def quantile(self, u: Numbers) -> Numbers:
-        # The ends of the unit interval are infinite in s; 1e-7 cuts the prior at 5.2 sigma.
-        return jax.scipy.special.ndtri(jnp.clip(u, 1e-7, 1.0 - 1e-7))
+        # The ends of the unit interval are infinite in s.
+        end = max(END, float(jnp.finfo(u.dtype).eps))
+        return jax.scipy.special.ndtri(jnp.clip(u, end, 1.0 - end))
 
     def probability(self, s: Numbers) -> Numbers:
         return jax.scipy.special.ndtr(s)
@@ -301,7 +306,11 @@ class Discrete(AbstractInterval):
         return self.values[jnp.argsort(jnp.abs(s))].tolist()
 
     def physical(self, s: Numbers) -> Numbers:
-        return self.hull.physical(s)
+        # A value comes back from its s with all digits: `predict` may compare it, or take its integer.
+        p, selected = self.hull.physical(s), jax.vmap(self.hull.to_prior_scale)(self.values)
+        nearest = jnp.argmin(jnp.abs(selected - s))
+        is_value = jnp.abs(selected[nearest] - s) <= 64.0 * jnp.finfo(selected.dtype).eps
+        return p + jax.lax.stop_gradient(jnp.where(is_value, self.values[nearest] - p, 0.0))
 
     def to_prior_scale(self, p: Numbers) -> Numbers:
         return self.hull.to_prior_scale(p)

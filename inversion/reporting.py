@@ -43,10 +43,10 @@ def _p_value(problem: Problem, cube: Cube, sampled: Draws, count: int = 50) -> f
     """The mean probability of chi-squared beyond the sum of squares of the data's scores at draws."""
     from scipy.special import gammaincc
 
-    weights = sampled.weights.ravel()
+    u, weights = sampled.u.reshape(-1, sampled.u.shape[-1]), sampled.weights.ravel()
     if problem.data.is_sum_of_squares:
-        squares = np.maximum(-2.0 * sampled.log_likelihood.ravel(), 0.0)
+        found = sampled.log_likelihood.ravel()
+        squares = np.maximum(-2.0 * found - cube.misfit_offset(u, found), 0.0)
         return float(np.sum(weights * gammaincc(0.5 * problem.data.size, 0.5 * squares)))
-    rows = resample_draws(jax.random.PRNGKey(0), weights, count)
-    squares = cube.squared_scores(sampled.u.reshape(-1, sampled.u.shape[-1])[rows])
+    squares = cube.squared_scores(u[resample_draws(jax.random.PRNGKey(0), weights, count)])
     return float(np.mean(gammaincc(0.5 * problem.data.size, 0.5 * squares)))

@@ -16,9 +16,11 @@ from difsim.declarations import part, quantity, rule, variable
 from difsim.dynamics.hard import AbstractHardModel, AcceleratingPoint, ClosestPoint
 from difsim.dynamics.model import Approach, motion_units
 from difsim.dynamics.splitting import prevent_fusion
-from difsim.gravity import AbstractField, Rotating
+from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3
+
+ROTATES = "the frame must not rotate: use Hopper"
 
 
 def _rest_height() -> Any:
@@ -52,6 +54,10 @@ class Bouncer(AbstractHardModel):
     restitution: Scalar = quantity("", "coefficient e of restitution", ge=0, le=1, slip="percent")
     friction: Scalar = quantity("", "friction coefficient μ", ge=0, usual=(0, 2), slip="degrees", default=0.0)
     rest_height: Scalar = _rest_height()
+
+    @rule(ROTATES)
+    def _is_inertial(self):
+        return self.gravity.is_inertial
 
     @property
     def law(self) -> Newton:
@@ -137,9 +143,9 @@ class HardBody(AbstractHardModel):
     gravity: AbstractField = part("gravity field in that frame")
     rest_height: Scalar = _rest_height()
 
-    @rule("the frame must not rotate: use Hopper")
+    @rule(ROTATES)
     def _is_inertial(self):
-        return not isinstance(self.gravity, Rotating)
+        return self.gravity.is_inertial
 
     def flight(self, t, state):
         body = state.body

@@ -16,7 +16,7 @@ from difsim.dynamics.frames import AbstractFrame, frame_field
 from difsim.dynamics.model import AbstractModel, Approach, motion_units
 from difsim.dynamics.primary import Primary
 from difsim.dynamics.surroundings import Surroundings, changes
-from difsim.gravity import AbstractField, Rotating
+from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar, Vec3, as_float
 
@@ -57,7 +57,7 @@ class Flight(AbstractModel):
 
     @rule(TWICE)
     def _has_plain_gravity(self):
-        return not isinstance(self.gravity, Rotating)
+        return self.gravity.is_inertial
 
     def vector_field(self, t, state):
         here = Surroundings.at(self, t)

@@ -19,7 +19,7 @@ from difsim.dynamics.loads import AbstractLoad
 from difsim.dynamics.model import AbstractForcedModel, Approach, motion_units
 from difsim.dynamics.primary import Primary
 from difsim.dynamics.surroundings import Surroundings, changes
-from difsim.gravity import AbstractField, Rotating
+from difsim.gravity import AbstractField
 from difsim.shape import AbstractSDF
 from difsim.typing import Scalar
 
@@ -61,7 +61,7 @@ class Hopper(AbstractForcedModel):
 
     @rule(TWICE)
     def _has_plain_gravity(self):
-        return not isinstance(self.gravity, Rotating)
+        return self.gravity.is_inertial
 
     def start(self, body: RigidState) -> HopperState:
         """The state before any contact, from the motion in the target's frame.

@@ -54,6 +54,12 @@ class AbstractField(eqx.Module):
         at_place, pull = jax.value_and_grad(self.potential)(place)
         return self.potential(place + x) - at_place - jnp.dot(pull, x)
 
+    @property
+    def is_inertial(self) -> bool:
+        """Whether no part of the field is `Rotating`, with a centrifugal term."""
+        is_rotating = lambda part: isinstance(part, Rotating)  # noqa: E731
+        return not any(map(is_rotating, jax.tree.leaves(self, is_leaf=is_rotating)))
+
     def __add__(self, other: "AbstractField") -> "AbstractField":
         return Sum((self, other))
 

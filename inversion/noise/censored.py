@@ -15,6 +15,7 @@ from .law import Compared, Quantity, score_rows
 
 GOLDEN = 0.6180339887498949
 LEAST = 1e-12  # information of a bound that holds by far
+FAR = -100.0  # where a bound is missed by so much, differences of near numbers lose the hazard
 
 
 class Censored(AbstractScaled):
@@ -50,9 +51,11 @@ class Censored(AbstractScaled):
         is_bound, (r, moved, log) = self.beyond != 0, self.standardise(d, factor, p)
         x = jnp.where(is_bound, self.beyond * r, 0.0)  # by how much the prediction lies beyond
         misfit = jnp.where(is_bound, -2.0 * log_ndtr(x), r**2 + 2.0 * log)
-        hazard = jnp.exp(-0.5 * x**2 - log_ndtr(x)) / jnp.sqrt(2.0 * jnp.pi)
+        near = jnp.maximum(x, FAR)
+        hazard = jnp.exp(-0.5 * near**2 - log_ndtr(near)) / jnp.sqrt(2.0 * jnp.pi)
+        hazard = jnp.where(x > FAR, hazard, -x - 1.0 / jnp.minimum(x, FAR))
         slope = jnp.where(is_bound, -self.beyond * hazard, r)  # of -ln L by r
-        information = jnp.where(is_bound, jnp.maximum(hazard * (hazard + x), LEAST), 1.0)
+        information = jnp.where(is_bound, jnp.where(x > FAR, jnp.maximum(hazard * (hazard + x), LEAST), 1.0), 1.0)
         information = jax.lax.stop_gradient(information)  # rows differ by what is compared alone
         rows = [score_rows(slope, information, moved)]
         if self.parameters:

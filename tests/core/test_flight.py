@@ -99,4 +99,4 @@ def test_the_transition_of_hours_is_that_of_differences():
 
 def test_a_field_with_the_centrifugal_term_is_refused():
     with pytest.raises(ValueError, match="the centrifugal term would count twice"):
-        Flight(Rotating(PointMass(GM, (0.0, 0.0, 0.0)), SPIN), SPIN, Sphere((0.0, 0.0, 0.0), 1.0))
+        Flight(2.0 * Rotating(PointMass(GM, (0.0, 0.0, 0.0)), SPIN), SPIN, Sphere((0.0, 0.0, 0.0), 1.0))

@@ -9,7 +9,7 @@ import scipy.stats
 
 import inversion
 from inversion import Bounded, Gaussian, Log, Observation, Observations, Problem
-from inversion.noise import Correlated, Normal, StudentT
+from inversion.noise import Censored, Correlated, Normal, StudentT
 from tests import toys
 
 T = np.linspace(0.0, 9.5, 20)
@@ -64,6 +64,24 @@ def test_a_law_is_the_density_and_its_rows_the_gradient(name):
     np.testing.assert_allclose(2.0 * rows.T @ found.residual, gradient, rtol=1e-8, atol=1e-8)
     assert problem.data.is_sum_of_squares == (name in ("known", "correlated"))
     assert found.residual.size == problem.rows
+
+
+def test_a_bound_that_is_missed_by_far_keeps_its_rows():
+    seen = Observation([20.0], 1.0, noise=Censored([1.0]))
+    for prediction in (-1e3, -1e8):
+        rows, slopes = (f(jnp.array([prediction])) for f in (rows_of(seen), jax.jacfwd(rows_of(seen))))
+        np.testing.assert_allclose(slopes @ slopes.T, 1.0, rtol=1e-4)
+        np.testing.assert_allclose(slopes.T @ rows, prediction - 20.0, rtol=1e-5)
+
+
+def rows_of(seen):
+    return lambda x: seen.compare(x, {}).residual
+
+
+@pytest.mark.parametrize("law", [StudentT(4.0), Censored([1.0, 0.0])])
+def test_laws_of_independent_errors_refuse_a_covariance(law):
+    with pytest.raises(ValueError, match="for independent errors"):
+        Observation([0.0, 0.0], covariance=[[1.0, 0.8], [0.8, 1.0]], noise=law)
 
 
 @pytest.mark.parametrize("name", ["scale", "t", "t and scale", "correlated and fitted"])

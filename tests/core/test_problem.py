@@ -49,6 +49,19 @@ def test_discrete_relaxes_and_returns():
     assert problem.hold({"c": 0.6}).relax().free == ("h", "m", "E", "s")
 
 
+@pytest.mark.parametrize(
+    "discrete",
+    [Discrete(range(11)), Discrete((0.1, 0.2, 0.3, 0.4, 0.5)), Discrete((1, 10, 100, 1000), relaxed=Log)],
+)
+def test_a_value_comes_back_with_all_digits(discrete):
+    """A sampler's coordinate of a value is that value, which `predict` may compare or take the integer of."""
+    s = jax.vmap(discrete.to_prior_scale)(discrete.values)
+    back = jax.vmap(lambda s: discrete.physical(discrete.fold(discrete.unfold(s, 0.0))))(s)
+    np.testing.assert_array_equal(back, discrete.values)
+    slopes = (jax.vmap(jax.grad(of.physical))(s) for of in (discrete, discrete.hull))
+    np.testing.assert_allclose(*slopes, rtol=1e-12)
+
+
 def test_undecided_values_are_never_simulated_silently():
     problem, _ = toys.mixed_problem()
     assert not problem.evaluate(jnp.full(5, 0.5)).ok

@@ -67,6 +67,11 @@ def test_against_scipy(phi, chi, v):
     close(jnp.linalg.norm(p), 1)
 
 
+def test_the_length_of_a_quaternion_turns_nothing():
+    q, v = quaternion(TURN), jnp.array([0.3, -0.2, 0.9])
+    close(rot.rotate(1.7 * q, v), rot.rotate(q, v))
+
+
 def test_round_trips():
     phi = jnp.outer(jnp.array(ANGLES), TURN)
     q = jax.vmap(rot.from_rotation_vector)(phi)

@@ -22,6 +22,7 @@ from inversion import (
 )
 from inversion.cube import Cube
 from inversion.dropping import weigh_leaves
+from inversion.noise import Correlated, Normal
 from inversion.prior_runs import PriorRuns
 from tests import toys
 from tests.toys import PRIOR, QUICK, exact, posterior
@@ -37,6 +38,45 @@ def test_errors_are_those_that_repetitions_show(method):
     assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8
     off = [(p.log_evidence - evidence) / p.log_evidence_error for p in found]
     assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8
+
+
+ONE, APART = np.eye(40), np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
+
+
+@pytest.mark.parametrize(
+    "noise, covariance",
+    [
+        (Normal(3.0), 9.0 * ONE),
+        (Normal(0.5), 0.25 * ONE),
+        (Correlated(2.0, 5.0, np.arange(40.0)), ONE + 4.0 * np.exp(-APART / 5.0)),
+    ],
+)
+def test_known_errors_are_judged_as_by_their_covariance(noise, covariance):
+    """Their misfit has a constant beside the sum of squares, which may be negative."""
+    seen = np.linalg.cholesky(covariance) @ np.random.default_rng(0).normal(size=40)
+    made = [Observation(seen, 1.0, noise=noise), Observation(seen, covariance=covariance)]
+    unknowns = {"x": Bounded(-5.0, 5.0), "n": Discrete((0.0, 1.0))}
+    problems = [Problem(unknowns, repeat, Observations({"y": one})) for one in made]
+    of_law, of_covariance = (posterior(problem, QUICK, effective_size=300) for problem in problems)
+    assert of_law.p_value == pytest.approx(of_covariance.p_value, rel=0.1)
+    least = float(problems[0].data.compare({"y": seen}, {}).misfit)
+    assert weigh_leaves(Cube(problems[0], batch_size=100), lambda leaf: least, jax.random.key(0))["kept"].all()
+
+
+def repeat(p):
+    return {"y": jnp.full(40, p["x"] + 0.1 * p["n"])}, toys.always_problem()
+
+
+def test_a_prior_that_the_data_contradict_is_followed():
+    """A datum 5.5 sigma from the mean of the prior: exact is 5.446 +- 0.0995."""
+    data = Observations({"y": Observation(5.5, 0.1)})
+    found = posterior(Problem({"x": Gaussian(0.0, 1.0)}, repeat_one, data), QUICK, effective_size=1000)
+    assert found.mean["x"] == pytest.approx(5.5 / 1.01, abs=0.02)
+    assert found.log_evidence == pytest.approx(-0.5 * 5.5**2 / 1.01 + 0.5 * np.log(0.01 / 1.01), abs=0.1)
+
+
+def repeat_one(p):
+    return {"y": p["x"]}, toys.always_problem()
 
 
 def branched_problem(p):

@@ -1,5 +1,6 @@
 """Series from files and tables, and what a sensor does to a signal: delay, gain, bias and bandwidth."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -21,6 +22,18 @@ def test_samples_between_times_are_of_third_order():
     line = interpolate(at, t, 1.0 + 2.0 * t)
     np.testing.assert_allclose(line, 1.0 + 2.0 * at, rtol=1e-12)
     assert np.isnan(interpolate(jnp.array([-0.01, 3.3]), t, t)).all()
+
+
+def test_a_run_that_ended_early_is_read_until_its_end():
+    """Its end fills the times that it did not reach."""
+    t = jnp.minimum(jnp.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]), 2.5)
+    at = jnp.array([0.0, 0.5, 2.2, 2.5])
+    np.testing.assert_allclose(interpolate(at, t, 1.0 + 2.0 * t), 1.0 + 2.0 * at, rtol=1e-12)
+    np.testing.assert_allclose(interpolate(at, t, t**2), interpolate(at, t[:4], t[:4] ** 2), rtol=1e-12)
+    assert np.isnan(interpolate(jnp.array([2.6]), t, t)).all()
+    np.testing.assert_array_equal(*(low_pass(t[:n], t[:n] ** 2, jnp.asarray(0.3))[:4] for n in (6, 4)))
+    slopes = jax.jacfwd(lambda end: interpolate(at[:3], jnp.minimum(t, end), 2.0 * jnp.minimum(t, end)))(2.5)
+    assert np.isfinite(slopes).all()
 
 
 def test_a_filter_has_half_the_power_at_its_bandwidth():
