@@ -48,7 +48,7 @@ class Sizes:
     peaks: int
 
 
-USUAL, QUICK = Sizes(400, 500, 4000, 100, 30, 64), Sizes(100, 60, 120, 30, 2, 6)
+USUAL, QUICK = Sizes(400, 500, 8000, 100, 30, 64), Sizes(100, 60, 120, 30, 2, 6)
 
 
 @dataclass(frozen=True)
