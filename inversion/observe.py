@@ -88,7 +88,8 @@ class Observation(AbstractObservation):
         if self.value.size == 0:
             raise ValueError("Observation: value is empty: leave the observation out")
         if not np.isfinite(self.value).all():
-            raise ValueError(f"Observation: value {value} is not finite: leave out what was not measured")
+            rows = np.flatnonzero(~np.isfinite(np.ravel(self.value)))[:5].tolist()
+            raise ValueError(f"Observation: value is not finite at {rows}: leave out what was not measured")
         if (sigma is None) == (covariance is None):
             raise ValueError("Observation: give either sigma or covariance")
         self.sigma = None if sigma is None else _check_sigma(sigma, self.value)

@@ -123,7 +123,7 @@ def _remedy(table: Any) -> str:
     (first, *others) = map(str, table.columns)
     if not others and any(mark in first for mark in ";\t"):
         return "write commas between them"
-    return "name them by columns=(time, value, sigma), or give sigma=..."
+    return "rename them in the header, or name them by columns=(time, value, sigma); sigma may be a number"
 
 
 def _numbers(pandas: Any, column: Any) -> np.ndarray:

@@ -240,7 +240,7 @@ def check(
             raise ValueError(f"{path}: [{where}] has no key {key!r}; it has {sorted({*needed, *optional})}")
     for key in needed:
         if key not in given:
-            raise ValueError(f"{path}: [{where}] lacks {key!r}; data/philae.toml shows what it means")
+            raise ValueError(f"{path}: [{where}] lacks {key!r}")
     for key, value in given.items():
         holds = {**needed, **optional}[key]
         if wrong := holds.refuse(value):

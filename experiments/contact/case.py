@@ -18,7 +18,7 @@ from difsim.declarations import quantities
 from experiments.agilkia import keys
 from experiments.agilkia.files import read_changed
 from experiments.agilkia.keys import ANY, SCALAR, Numbers, Text
-from experiments.contact.sensor import Sensor
+from experiments.contact.sensor import ENDLESS, Sensor
 from experiments.contact.world import SHAPES, Plunge
 from inversion import Bounded, Discrete, Fixed, Gaussian, Log, Observation, Observations, Series
 from inversion.noise import Censored
@@ -35,7 +35,7 @@ FORMS = {
     "choice": "two values or more",
 }
 NUMBERS = {  # that can be measured besides a series
-    "depth": keys.DEPTH,
+    "depth": keys.number("m", "depth", usual=(0, 5), slip="cm or mm"),
     "duration": keys.DURATION,
     "speed": keys.SPEED,
     "peak_deceleration": keys.number("m/s²", "deceleration", gt=0, usual=(1e-6, 1e5), slip="g"),
@@ -111,11 +111,11 @@ def read_case(path: Path, series: Path | None = None, changed: Mapping[str, Any]
     """
     tables = read_changed(path, changed, EXAMPLE)
     confirmed = keys.pop_confirmed(path, tables)
-    title, law = tables.pop("title", ""), keys.table(path, "ground", tables.get("ground", {})).get("law")
-    if keys.Text().refuse(title) or not (isinstance(law, str) and law in GROUNDS):
-        raise ValueError(
-            f"{path}: give a title, and [ground] law = {' or '.join(map(repr, GROUNDS))}, not {law!r}"
-        )
+    title, law = tables.pop("title", path.stem), keys.table(path, "ground", tables.get("ground", {})).get("law")
+    if wrong := keys.Text().refuse(title):
+        raise ValueError(f"{path}: title = {title!r} {wrong}")
+    if not (isinstance(law, str) and law in GROUNDS):
+        raise ValueError(f"{path}: give [ground] law = {' or '.join(map(repr, GROUNDS))}, not {law!r}")
     declared = _list_quantities(GROUNDS[law])
     tables_known = {*declared, "unknowns", "observations"}
     if extra := set(tables) - tables_known:
@@ -134,7 +134,7 @@ def read_case(path: Path, series: Path | None = None, changed: Mapping[str, Any]
     readings = None if series is None else Series.read(series, COLUMNS, sigma=1.0, unit="m/s2")
     data, times = _read_observations(path, tables.get("observations", {}), confirmed)
     if readings is not None:
-        data["series"] = _censor(path, readings, parameters)
+        data["series"], parameters["range"] = _censor(readings, parameters["noise"])
     if parameters["restitution"] != Fixed(0.0, "1") and (
         {"series", "speed"} & data.keys() or times["depth"] < np.inf
     ):
@@ -161,7 +161,7 @@ def _list_quantities(ground: type[eqx.Module]) -> dict[str, dict[str, Row]]:
     site = {"gravity": bodies.pop("gravity")}
     own = {name: q for name, q in quantities(ground).items() if name != "gravity"}  # that of the site
     tables = {"body": (Plunge, bodies), "site": (Plunge, site), "ground": (ground, own)}
-    tables["sensor"] = Sensor, quantities(Sensor)
+    tables["sensor"] = Sensor, {name: q for name, q in quantities(Sensor).items() if name != "range"}
     found = {}
     for where, (kind, table) in tables.items():
         defaults = {field.name: field.default for field in dataclasses.fields(kind)}
@@ -210,14 +210,14 @@ def _read_observations(
     return found, times
 
 
-def _censor(path: Path, series: Series, parameters: Mapping[str, AbstractParameter]) -> Observation:
-    """The readings of a series, those at the end of the range as bounds."""
-    limit, noise = parameters["range"], parameters["noise"]
-    if not isinstance(limit, Fixed):
-        raise ValueError(
-            f"{path}: range_m_per_s2 must be a number in [sensor]: the series shows where readings end"
-        )
+def _censor(series: Series, noise: AbstractParameter) -> tuple[Observation, Fixed]:
+    """The readings of a series, those at the end of the range as bounds, and the range.
+
+    Where two or more readings have the largest size, it is the end of the range: noise makes no two of them equal.
+    """
     values = np.asarray(series.observed.value)
-    beyond = np.sign(values) * (np.abs(values) >= float(limit.value) * (1 - 1e-9))
+    at_end = np.abs(values) == np.abs(values).max()
+    is_clipped = at_end.sum() > 1
     scale = float(noise.value) if isinstance(noise, Fixed) else "noise"
-    return Observation(values, 1.0, "m/s2", noise=Censored(beyond, scale))
+    observed = Observation(values, 1.0, "m/s2", noise=Censored(np.sign(values) * at_end * is_clipped, scale))
+    return observed, Fixed(float(np.abs(values).max()) if is_clipped else ENDLESS, "m/s2")

@@ -72,6 +72,8 @@ def _fit(options: Contact, out: Path) -> Found:
     )
     best = polish(problem, posterior)
     unknowns = posteriors.rows(posterior, {name: best.values[name] for name in case.unknown})
+    if posterior.fault is not None:
+        unknowns = {name: row | {"sigma": best.sigma.get(name)} for name, row in unknowns.items()}
     seen = posterior.predict(pictures.Course(problem.predict), key=key, count=SHOWN)
     result = pictures.dataset(case, best, seen)
     summary = summarise(case, posterior, best, unknowns)

@@ -84,11 +84,12 @@ def test_a_wrong_file_is_refused_by_what_is_wrong(tmp_path, text, old, new, said
         read_case(change(tmp_path, text, old, new), SERIES)
 
 
-def test_an_unknown_range_is_refused(tmp_path, text):
-    text = text.replace("range_m_per_s2 = 68.6", "")
-    path = change(tmp_path, text, "\n[unknowns]", "\n[unknowns]\nrange_m_per_s2 = { uniform = [50.0, 70.0] }")
-    with pytest.raises(ValueError, match="the series shows where readings end"):
-        read_case(path, SERIES)
+def test_the_series_shows_where_its_readings_end(tmp_path):
+    assert float(read_case(DROP, SERIES).parameters["range"].value) == 68.6
+    series = tmp_path / "whole.csv"
+    series.write_text("t_s,a_m_per_s2\n0.0,0.1\n0.1,-40.2\n0.2,9.8\n0.3,9.8\n", encoding="utf-8")
+    whole = read_case(DROP, series)
+    assert whole.parameters["range"].value > 1e6 and not np.any(whole.data["series"].noise.beyond)
 
 
 def test_nothing_measured_is_refused(tmp_path, text):

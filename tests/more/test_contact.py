@@ -59,12 +59,11 @@ def fit_sensor(folder, name, gain):
     """Hardening and drag with their sigmas, by one sensor alone; `gain`: the known one, None for an unknown."""
     truth = TRUTH | SENSORS[name]
     text = DROP.read_text(encoding="utf-8").replace("bandwidth_Hz = 500.0\n", "").replace("gain = 1.0\n", "")
-    text = text.replace("range_m_per_s2 = 68.6", f"range_m_per_s2 = {truth['range']}")
     laws = LAWS if gain is None else LAWS.replace("{ normal = [1.0, 0.1] }", str(gain))
     path, series = folder / f"{name}.toml", folder / f"{name}.csv"
     path.write_text(text.replace("\n[unknowns]", "\n[unknowns]" + laws), encoding="utf-8")
     clock = np.arange(0.0, 0.08, 5e-4)
-    series.write_text("t_s,a_m_per_s2\n" + "".join(f"{t},0.0\n" for t in clock), encoding="utf-8")
+    series.write_text("t_s,a_m_per_s2\n" + "".join(f"{t},{t}\n" for t in clock), encoding="utf-8")
     problem = pose(read_case(path, series))
     p = {key: jnp.asarray(truth.get(key, q.value if hasattr(q, "value") else 0.0))
          for key, q in problem.parameters.items()}  # fmt: skip
