@@ -82,9 +82,11 @@ def discontinuous_laws(model: Any) -> list[str]:
     """Names of the force laws in `model` that are discontinuous, or do not say that they are not.
 
     A force law is any Module with `is_discontinuous`, and any with a method `force` of two arguments, such as a
-    user's own `force(depth, rate)`: what a law does not say, no derivative is trusted to.
+    user's own `force(depth, rate)`: what a law does not say, no derivative is trusted to. What jumps in a model's own
+    `vector_field` is not seen.
     """
-    nodes = jax.tree.leaves(model, is_leaf=_is_force_law)
+    is_law = lambda x: x is not model and _is_force_law(x)  # noqa: E731  # a model may have a helper of that name
+    nodes = jax.tree.leaves(model, is_leaf=is_law)
     return [type(x).__name__ for x in nodes if _is_force_law(x) and getattr(x, "is_discontinuous", True)]
 
 
@@ -109,10 +111,10 @@ def watch_discontinuous(model: Any, state: Any, trust: AbstractTrust) -> tuple[A
     if not laws or isinstance(trust, Ignore):
         return model, state
     message = (
-        f"simulate: the force of {', '.join(laws)} jumps at touch, or rises there with an infinite slope, and a "
-        "derivative through the steps is wrong by up to orders of magnitude while the value converges: give the "
-        "law a Smoothing(width in m); a law of your own whose force is continuous says so by a property "
-        "is_discontinuous that is False"
+        f"simulate: the force of {', '.join(laws)} jumps at touch, or rises there with an infinite slope, or does not "
+        "say that it does neither, and a derivative through the steps may be wrong by orders of magnitude while the "
+        "value converges: give the law a Smoothing(width in m); a law of your own whose force is continuous says so "
+        "by a property is_discontinuous that is False"
     )
 
     @jax.custom_jvp
