@@ -1,6 +1,5 @@
 """Smooth contact of a pair: springs and dampers along and across the normal, at every feature that touches."""
 
-from abc import abstractmethod
 from functools import partial
 
 import equinox as eqx
@@ -8,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from difsim import safe
-from difsim.contact import AbstractNormalForce, NormalForce, NoSmoothing
+from difsim.contact import NormalForce, NoSmoothing
 from difsim.contact.elastic import AbstractElastic
 from difsim.contact.friction import AbstractTangentialSpring, TangentialHistory, step_spring
 from difsim.declarations import count, part, quantity
@@ -18,32 +17,18 @@ from difsim.runge_kutta import add_scaled, runge_kutta4
 from difsim.typing import Scalar
 
 
-class AbstractPairNormal(eqx.Module):
-    """The source of the normal force of a smooth contact."""
-
-    @abstractmethod
-    def law(self, mass: Scalar) -> AbstractNormalForce:
-        """The normal force for a contact that moves an effective `mass` kg."""
-
-
-class FixedNormal(AbstractPairNormal):
-    """A normal force as it is: with a damper in N s/m, the restitution follows from the mass."""
-
-    normal: AbstractNormalForce = part("normal force")
-
-    def law(self, mass: Scalar) -> AbstractNormalForce:
-        return self.normal
-
-
-class CalibratedNormal(AbstractPairNormal):
+class CalibratedNormal(eqx.Module):
     """A clipped viscous damper that gives `restitution` at the mass that each contact moves."""
+
+    tag = "CalibratedNormal"
 
     restitution: Scalar = quantity(
         "", "coefficient e of restitution", gt=0, le=1, slip="percent", hint="for a dead stop give a small e"
     )
     elastic: AbstractElastic = part("elastic force: `Hooke(k)`, `PowerLaw(k, p)` or `Hertz(E, R)`")
 
-    def law(self, mass: Scalar) -> AbstractNormalForce:
+    def law(self, mass: Scalar) -> NormalForce:
+        """The normal force for a contact that moves an effective `mass` kg."""
         return NormalForce.from_restitution(self.restitution, self.elastic, NoSmoothing(), mass=mass)
 
 
@@ -60,7 +45,7 @@ class SmoothPair(AbstractPairLaw):
     **Source:** Vaghi et al., Eq 1.
     """
 
-    normal: AbstractPairNormal = part("normal force: `CalibratedNormal(e, elastic)` or `FixedNormal(law)`")
+    normal: CalibratedNormal = part("normal force")
     tangential: AbstractTangentialSpring = part("tangential spring, with μ and k_t")
     lag: Scalar = quantity("s", "lag λ of the tangential damper", ge=0, usual=(0, 1), slip="ms")
     step: Scalar = quantity(
