@@ -52,18 +52,10 @@ class SurfaceFrame(eqx.Module):
         """R (r - r_p), a comet-fixed position r [3] m in the surface frame."""
         return self.matrix @ (r - self.origin)
 
-    def velocity(self, v: Vec3) -> Vec3:
-        """R v, a velocity relative to the comet [3] m/s in surface components."""
-        return self.matrix @ v
-
     def direction(self, d: Vec3) -> Vec3:
-        """R d, any other vector (acceleration, force, axis) [3] in surface components."""
+        """R d, any vector that is no place (velocity relative to the comet, force, axis) [3] in surface components."""
         return self.matrix @ d
 
-    def comet_velocity(self, v: Vec3) -> Vec3:
-        """A velocity relative to the comet [3] m/s, from surface to comet-fixed components."""
-        return self.matrix.T @ v
-
     def comet_direction(self, d: Vec3) -> Vec3:
-        """Any other vector [3], from surface to comet-fixed components."""
+        """Such a vector [3], from surface to comet-fixed components."""
         return self.matrix.T @ d

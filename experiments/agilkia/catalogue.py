@@ -161,7 +161,7 @@ def phases(model: Touchdown, t: Any, state: Any) -> dict[str, Any]:
 OBSERVABLES = (  # docs/theory-agilkia.md says how each is defined; at the last time unless the name says otherwise
     Observable("rebound_speed", keys.SPEED, lambda run: safe.norm(run.last.body.velocity)),
     Observable(
-        "rebound_velocity", keys.VELOCITY, lambda run: run.known.frame.comet_velocity(run.last.body.velocity)
+        "rebound_velocity", keys.VELOCITY, lambda run: run.known.frame.comet_direction(run.last.body.velocity)
     ),
     Observable("spin", keys.SPIN, lambda run: run.last.body.spin[2]),
     Observable("spin_4s", keys.SPIN, lambda run: run.middle.body.spin[2]),

@@ -43,7 +43,7 @@ def move_to_landing(experiment: Experiment, world: World, landing: FlightState) 
         experiment,
         frame=frame,
         gravity=Uniform(frame.direction(local)),
-        velocity=frame.velocity(landing.velocity),
+        velocity=frame.direction(landing.velocity),
         world=world,
     )
 

@@ -134,7 +134,7 @@ def observe(known: Experiment, result: xr.Dataset) -> dict[str, Any]:
     depths = np.maximum(np.sort(result["sole_depth"].values.max(axis=0)), 0.0)
     return {
         "rebound_speed": np.linalg.norm(velocity),
-        "rebound_velocity": known.frame.comet_velocity(jnp.asarray(velocity)),
+        "rebound_velocity": known.frame.comet_direction(jnp.asarray(velocity)),
         "spin": result["spin"].values[-1, 2],
         "initial_energy": energy[0],
         "kinetic_energy": energy[-1],

@@ -148,7 +148,7 @@ class Experiment(eqx.Module):
         """
         site = project_to_surface(self.world[1], self.frame.origin)
         start = site + self.frame.comet_direction(position)
-        contact = next_contact(self.frame.comet_velocity(velocity), *self.world, position=start)
+        contact = next_contact(self.frame.comet_direction(velocity), *self.world, position=start)
         return jax.tree.map(lambda x: jnp.where(contact.ok, x, jnp.nan), contact), site
 
     def observe(
@@ -201,7 +201,7 @@ def experiment(lander: dict[str, dict[str, Any]], data: DataSet, catalogue: Cata
         lander=parts.lander_of(lander["lander"] | data.lander, lander.get("gear"), wheel, catalogue),
         frame=frame,
         gravity=parts.local_gravity(site, frame),
-        velocity=frame.velocity(jnp.asarray(site["velocity_m_per_s"], float)),
+        velocity=frame.direction(jnp.asarray(site["velocity_m_per_s"], float)),
         attitude=turn_upright(axis),
         spin=initial["spin_rad_per_s"],
         horizon=initial["horizon_s"],

@@ -199,10 +199,9 @@ def test_surface_frame_axes():
 @given(vectors)
 def test_surface_frame_round_trips(v):
     frame = SurfaceFrame.from_normal(SITE, NORMAL, NORTH)
-    close(frame.comet_velocity(frame.velocity(v)), v)
     close(frame.comet_direction(frame.direction(v)), v)
     rate = jax.jacfwd(lambda t: frame.position(SITE + t * v))(0.0)
-    close(frame.velocity(v), rate)  # Eq 7: the site is fixed, so a velocity only rotates
+    close(frame.direction(v), rate)  # Eq 7: the site is fixed, so a velocity only rotates
 
 
 def test_an_attitude_in_the_surface_frame_turns_its_axis():
