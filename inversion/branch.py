@@ -166,7 +166,7 @@ def enumerate_leaves(
     checkpoint: Checkpoint | None = None,
     progress: Progress = False,
 ) -> tuple[Node, ...]:
-    """The solutions of all combinations of the discrete values, to verify a branch and bound, see `Tree.agrees`.
+    """The solutions of all combinations of the discrete values, to verify the incumbent of a branch and bound.
 
     Leaves are searched again as by `branch_and_bound`, to the same `chance` that one more search finds a better one.
 

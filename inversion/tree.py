@@ -1,6 +1,6 @@
 """The result of branch and bound: its nodes with their bounds, what each bound is worth, and what that proves."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -167,14 +167,3 @@ class Tree:
     @property
     def calls(self) -> Calls:
         return sum((node.calls for node in self.nodes), Calls())
-
-    def agrees(self, leaves: Sequence[Node], relative: float = 1e-3, absolute: float = 1e-6) -> bool:
-        """True if the incumbent's misfit is that of the best of all leaves.
-
-        **Arguments:** `leaves`, all of them; `relative`, `absolute`, tolerances of the misfit. **Returns:** a
-        boolean.
-        """
-        best = min(leaf.misfit for leaf in leaves)
-        return self.incumbent is not None and bool(
-            abs(self.incumbent.misfit - best) <= relative * abs(best) + absolute
-        )
