@@ -294,10 +294,6 @@ class Discrete(AbstractInterval):
         """The continuous parameter over the hull of the values."""
         return self.hull
 
-    def fix(self, index: int) -> Fixed:
-        """The parameter fixed at its value number `index`."""
-        return Fixed(value=self.values[index], unit=self.unit)
-
     def nearest_first(self, value: float) -> list[float]:
         """All values, the nearest to `value` on the relaxed scale first."""
         s = jax.vmap(self.hull.to_prior_scale)(self.values) - self.hull.to_prior_scale(

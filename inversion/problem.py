@@ -161,10 +161,6 @@ class Problem(AbstractCoordinates, AbstractProblem):
         jacobian, found = jax.jacfwd(residual, has_aux=True)(self._vector(s))
         return found, jacobian
 
-    def residual(self, x: Float[Array, " n"]) -> Float[Array, " rows"]:
-        """The whitened residuals, data first, then Gaussian priors; NaN if the simulation failed."""
-        return self.evaluate(self.fold(x)).residual
-
 
 def _outcome(given: Any) -> tuple[Mapping[str, Any], Int[Array, ""]]:
     """The result of `predict`, after a check: the predictions, and a `Status`.

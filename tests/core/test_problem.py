@@ -14,9 +14,9 @@ def test_prediction_must_match_the_data():
         return Problem({"a": Bounded(0.0, 1.0), "b": Bounded(0.0, 1.0)}, toys.line, Observations(data))
 
     with pytest.raises(ValueError, match=r"observed but not predicted.*'z'"):
-        problem({"z": Observation(1.0, 1.0)}).residual(jnp.zeros(2))
+        problem({"z": Observation(1.0, 1.0)}).evaluate(jnp.zeros(2))
     with pytest.raises(ValueError, match=r"'y': predicted shape \(3,\), observed \(2,\)"):
-        problem({"y": Observation([1.0, 2.0], 1.0)}).residual(jnp.zeros(2))
+        problem({"y": Observation([1.0, 2.0], 1.0)}).evaluate(jnp.zeros(2))
 
 
 PREDICTIONS = {
@@ -34,13 +34,12 @@ def test_a_wrong_prediction_is_named_where_it_is_traced(case):
         {"a": Bounded(0.0, 1.0), "b": Bounded(0.0, 1.0)}, predict, Observations({"y": Observation(1.0, 1.0)})
     )
     with pytest.raises((ValueError, TypeError), match=word):
-        jax.eval_shape(problem.residual, jnp.zeros(2))
+        jax.eval_shape(problem.evaluate, jnp.zeros(2))
 
 
 def test_discrete_relaxes_and_returns():
     discrete = Discrete((1e7, 1e8, 1e9), unit="Pa", relaxed=Log, labels=("soft", "medium", "hard"))
     assert isinstance(discrete.relax(), Log)
-    assert float(discrete.fix(1).value) == 1e8
     assert discrete.nearest_first(3e7) == [1e7, 1e8, 1e9]  # on the log scale
     assert discrete.nearest_first(3.3e7) == [1e8, 1e7, 1e9]
     problem, _ = toys.mixed_problem()
@@ -64,8 +63,8 @@ def test_a_value_comes_back_with_all_digits(discrete):
 
 def test_undecided_values_are_never_simulated_silently():
     problem, _ = toys.mixed_problem()
-    assert not problem.evaluate(jnp.full(5, 0.5)).ok
-    assert np.isnan(problem.residual(jnp.zeros(5))).all()
+    found = problem.evaluate(jnp.full(5, 0.5))
+    assert not found.ok and np.isnan(found.residual).all()
 
 
 def test_log_likelihood_is_of_the_data_alone():
