@@ -46,8 +46,7 @@ class Packing:
 
     `densities` [one per ellipsoid] kg/m³; `share` of the body's volume in the ellipsoids; `clearance`, the
     smallest of `difsim.gravity.inscribed.clearance` (positive: strictly inside); `gap` between the two nearest
-    ellipsoids, m (infinite for one alone); `volume_error`, of the total volume relative to the mesh's;
-    `centre_error` [3] m, centroid of all volumes minus the mesh's.
+    ellipsoids, m (infinite for one alone).
     """
 
     ellipsoids: tuple[Inscribed, ...]
@@ -56,8 +55,6 @@ class Packing:
     share: float
     clearance: float
     gap: float
-    volume_error: float
-    centre_error: Float[np.ndarray, "3"]
 
     @property
     def mascons(self) -> Mascons:
@@ -75,18 +72,8 @@ class Packing:
     @property
     def mass(self) -> float:
         """Mass, kg."""
-        return float(self._masses.sum())
-
-    @property
-    def centre_of_mass(self) -> Float[np.ndarray, "3"]:
-        """Centre of mass [3] m; with unequal densities it is not the mesh's centroid."""
-        centres = np.concatenate([[ellipsoid.centre for ellipsoid in self.ellipsoids], self.lumps.position])
-        return self._masses @ centres / self.mass
-
-    @property
-    def _masses(self) -> np.ndarray:
-        solid = self.densities * [ellipsoid.volume for ellipsoid in self.ellipsoids]
-        return np.concatenate([solid, self.densities[self.lumps.lobe] * self.lumps.volume])
+        solid = self.densities @ [ellipsoid.volume for ellipsoid in self.ellipsoids]
+        return float(solid + self.densities[self.lumps.lobe] @ self.lumps.volume)
 
 
 def pack(
@@ -128,8 +115,6 @@ def pack(
             f"{apart:.3g} m): mass would count twice; shrink them, or let `inscribe` find them"
         )
     lumps = cluster_lumps(mesh, found, mascons) if isinstance(mascons, int) else mascons
-    volumes = np.concatenate([[ellipsoid.volume for ellipsoid in found], lumps.volume])
-    centres = np.concatenate([[ellipsoid.centre for ellipsoid in found], lumps.position])
     packing = Packing(
         ellipsoids=found,
         lumps=lumps,
@@ -137,8 +122,6 @@ def pack(
         share=float(sum(ellipsoid.volume for ellipsoid in found) / mesh.volume),
         clearance=inside,
         gap=apart,
-        volume_error=float(volumes.sum() / mesh.volume - 1),
-        centre_error=volumes @ (centres - mesh.centroid) / volumes.sum(),
     )
     return packing if GM is None else replace(packing, densities=density * (GM / (G * packing.mass)))
 

@@ -37,6 +37,12 @@ def errors(mesh: TriMesh, packing: Packing, points) -> tuple[np.ndarray, np.ndar
     return np.abs(np.asarray(u / U - 1)), np.asarray(wrong)
 
 
+def centre_of_mass(packing: Packing) -> np.ndarray:
+    lobes, lumps = packing.ellipsoids, packing.lumps
+    masses = np.concatenate([packing.densities * [lobe.volume for lobe in lobes], packing.mascons.GM / G])
+    return masses @ np.concatenate([[lobe.centre for lobe in lobes], lumps.position]) / packing.mass
+
+
 def from_trimesh(shape: trimesh.Trimesh) -> TriMesh:
     return TriMesh(np.asarray(shape.vertices, float), np.asarray(shape.faces))
 
@@ -100,10 +106,8 @@ def test_moments_are_those_of_the_mesh():
     field = packing.field
     assert len(field.fields) == 3 and len(packing.lumps.volume) == 200
     assert (packing.lumps.volume > 0).all()
-    assert abs(packing.volume_error) < 1e-12
-    np.testing.assert_allclose(packing.centre_error, 0, atol=1e-12)
     np.testing.assert_allclose(packing.mass, 2000 * mesh.volume, rtol=1e-12)
-    np.testing.assert_allclose(packing.centre_of_mass, mesh.centroid, atol=1e-12)
+    np.testing.assert_allclose(centre_of_mass(packing), mesh.centroid, atol=1e-12)
     assert packing.share == pytest.approx(sum(e.volume for e in two_lobes()) / mesh.volume)
     assert packing.clearance > 0 and packing.gap > 0
 
@@ -133,7 +137,7 @@ def test_each_lobe_has_its_density():
     np.testing.assert_allclose(density[light], 1000, rtol=1e-12)
     # Half of the volume each: ¾ of the mass above, where a half has its centre at about z = 1.1.
     np.testing.assert_allclose(packing.mass, 2000 * mesh.volume, rtol=0.01)
-    np.testing.assert_allclose(packing.centre_of_mass[2], 0.5 * 1.1, rtol=0.05)
+    np.testing.assert_allclose(centre_of_mass(packing)[2], 0.5 * 1.1, rtol=0.05)
 
     total = pack(mesh, np.where(up, 3000.0, 1000.0), ellipsoids=lobes, mascons=packing.lumps, GM=5.0)
     np.testing.assert_allclose(G * total.mass, 5.0, rtol=1e-12)
