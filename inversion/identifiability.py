@@ -23,9 +23,9 @@ class Identifiability:
 
     `fisher` [k, k] = J^T J of the data rows; `eigenvalues` descending with `directions` [k, k] in columns (1 over
     the root of an eigenvalue is the width of the data along its direction, in prior scales); `rank`: singular
-    values of J above `threshold` of the largest; `informed`: directions in which the data are sharper than the
-    prior; `condition`: of J; `correlations` [k, k] of data and prior together; `shrinkage`: posterior standard
-    deviation over the prior's; `verdicts`: one text per parameter.
+    values of J above the `threshold` of `identify`, relative to the largest; `informed`: directions in which the data
+    are sharper than the prior; `condition`: of J; `correlations` [k, k] of data and prior together; `shrinkage`:
+    posterior standard deviation over the prior's; `verdicts`: one text per parameter.
     """
 
     labels: tuple[str, ...]
@@ -35,7 +35,6 @@ class Identifiability:
     rank: int
     informed: int
     condition: float
-    threshold: float
     correlations: np.ndarray
     shrinkage: dict[str, float]
     verdicts: dict[str, str]
@@ -50,8 +49,9 @@ def identify(problem: Problem, fit: Fit, threshold: float = 1e-6) -> Identifiabi
     (`information`). No verdict is given for a fit that does not explain its data (`Fit.explains_data`), or whose
     search did not converge, since its intervals are meaningless.
 
-    **Arguments:** `problem`; `fit`: of the same problem with the same values held; `threshold`: see
-    `Identifiability` (a solver's sensitivities are good to 1e-5 ... 1e-7). **Returns:** Identifiability.
+    **Arguments:** `problem`; `fit`: of the same problem with the same values held; `threshold`, of
+    singular values relative to the largest (a solver's sensitivities are good to 1e-5 ... 1e-7).
+    **Returns:** Identifiability.
     **Raises:** ValueError when the fit belongs to other free parameters, or failed, and for a threshold that is no
     share.
 
@@ -116,7 +116,6 @@ def identify(problem: Problem, fit: Fit, threshold: float = 1e-6) -> Identifiabi
         rank=rank,
         informed=informed,
         condition=float(np.sqrt(eigenvalues[0] / smallest)) if smallest > 0 else np.inf,
-        threshold=threshold,
         correlations=posterior / np.outer(sigma, sigma),
         shrinkage=dict(zip(fit.labels, (sigma / width).tolist(), strict=True)),
         verdicts=verdicts,
