@@ -82,7 +82,7 @@ def misfits(data: Mapping[str, Observation], predicted: Mapping[str, np.ndarray]
     """The sums of squares of the misses in sigmas; infinite where there is no prediction."""
     if not data:
         return np.zeros(len(next(iter(predicted.values()))))
-    values, _, value, sigma = flatten(data, dict(predicted) | {"weights": None})
+    values, value, sigma = flatten(data, predicted)
     return np.nan_to_num(np.sum(((values - value) / sigma) ** 2, axis=1), nan=np.inf)
 
 

@@ -56,7 +56,8 @@ def compare(joint: Joint, cases: Mapping[str, Case], seen: Mapping[str, Mapping]
     }
     for name, case in cases.items():
         whole = cases[WHOLE[name]] if name in WHOLE else None
-        p = {k: score(*flatten(each, seen[name]), seed=joint.seed).p_value for k, each in of_parts.items()}
+        found, weights = seen[name], seen[name]["weights"]
+        p = {k: score(*flatten(each, found), weights, joint.seed).p_value for k, each in of_parts.items()}
         table[name] = {
             "independent_draws": case.worth,
             "log_evidence": case.log_evidence,

@@ -21,9 +21,9 @@ class Score(NamedTuple):
 
 def score(
     predicted: Float[np.ndarray, "draws k"],
-    weights: Float[np.ndarray, " draws"],
     value: Float[np.ndarray, " k"],
     sigma: Float[np.ndarray, " k"],
+    weights: Float[np.ndarray, " draws"],
     seed: int = 0,
 ) -> Score:
     """Compare data with their predictive density, the mean over draws of normal densities with the data's sigma.
@@ -31,8 +31,9 @@ def score(
     Each draw makes new data, whose density is the mean over the other draws. A draw that predicts nothing (NaN) lowers
     the log score as one that misses by far. The p-value is that among the draws that predict something.
 
-    **Arguments:** `predicted`, by different draws with `weights` of a sum of 1; `value` and `sigma` of the data; `seed`
-    of the errors of new data. **Returns:** Score; of fewer than two draws that predict something, minus infinity and 0.
+    **Arguments:** `predicted` by different draws; `value` and `sigma` of the data; `weights` of the draws, with a sum
+    of 1; `seed` of the errors of new data.
+    **Returns:** Score; of fewer than two draws that predict something, minus infinity and 0.
     """
     here = np.isfinite(predicted).all(axis=1)
     points, log_weights = predicted[here] / sigma, np.log(weights[here])
@@ -50,14 +51,14 @@ def score(
 
 def flatten(
     data: Mapping[str, Observation], predictions: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The arguments of `score` for some data.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Some data and their predictions as columns.
 
-    **Arguments:** `data` by name, with known normal errors; `predictions`: name -> values [draws, ...], and `weights`.
-    **Returns:** predicted [draws, k], weights [draws], value [k], sigma [k].
+    **Arguments:** `data` by name, with known normal errors; `predictions`: name -> values [draws, ...].
+    **Returns:** predicted [draws, k], value [k], sigma [k].
     """
     columns = [np.reshape(predictions[name], (len(predictions[name]), -1)) for name in data]
     value, sigma = (
         np.concatenate([np.ravel(getattr(each, part)) for each in data.values()]) for part in ("value", "sigma")
     )
-    return np.concatenate(columns, axis=1), predictions["weights"], value, sigma
+    return np.concatenate(columns, axis=1), value, sigma

@@ -22,19 +22,19 @@ def test_score_of_a_normal_prediction_is_its_closed_form(value):
     """Draws of spread 2 and a sigma of 1: the predictive density is normal with a variance of 5."""
     count, spread = 2000, np.sqrt(5.0)
     draws = 2.0 * norm.ppf((np.arange(count) + 0.5) / count)[:, None]
-    found = score(draws, np.full(count, 1 / count), np.array([value]), np.array([1.0]))
+    found = score(draws, np.array([value]), np.array([1.0]), np.full(count, 1 / count))
     assert found.log_score == pytest.approx(-0.5 * value**2 / 5.0 - np.log(spread), abs=0.01)
     assert found.p_value == pytest.approx(2 * norm.sf(value / spread), abs=0.03)
 
 
 def test_score_counts_weights_and_predictions_of_nothing():
     value, sigma = np.zeros(1), np.ones(1)
-    three = score(np.array([[0.0], [0.0], [5.0]]), np.full(3, 1 / 3), value, sigma)
-    two = score(np.array([[0.0], [5.0]]), np.array([2 / 3, 1 / 3]), value, sigma)
+    three = score(np.array([[0.0], [0.0], [5.0]]), value, sigma, np.full(3, 1 / 3))
+    two = score(np.array([[0.0], [5.0]]), value, sigma, np.array([2 / 3, 1 / 3]))
     assert two.log_score == pytest.approx(three.log_score)
-    lost = score(np.array([[0.0], [5.0], [np.nan]]), np.array([1 / 3, 1 / 6, 1 / 2]), value, sigma)
+    lost = score(np.array([[0.0], [5.0], [np.nan]]), value, sigma, np.array([1 / 3, 1 / 6, 1 / 2]))
     assert lost.log_score == pytest.approx(two.log_score - np.log(2.0)) and lost.p_value == two.p_value
-    assert score(np.full((4, 1), np.nan), np.full(4, 0.25), value, sigma) == Score(-np.inf, 0.0)
+    assert score(np.full((4, 1), np.nan), value, sigma, np.full(4, 0.25)) == Score(-np.inf, 0.0)
 
 
 @pytest.fixture(scope="module")
