@@ -1,6 +1,6 @@
 """Until when derivatives of a collapse are those of finite differences, and of which observables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import equinox as eqx
 import jax
@@ -59,7 +59,7 @@ def compare(rows: int, quick: bool) -> Found:
     reverse = np.full((watched.parts, len(names)), np.nan)
     for k in later:
         reverse[k] = back(ones, jnp.zeros(watched.parts).at[k].set(1.0))
-    steps = {step: _differences(value, ones, step) for step in (SMALL, LARGE)}
+    steps = {step: central_differences(lambda at: value(at)[0], ones, step) for step in (SMALL, LARGE)}
     dims = ("time", "observable", "parameter")
     result = xr.Dataset(
         {
@@ -103,12 +103,13 @@ def compare(rows: int, quick: bool) -> Found:
     return Found(summary, {"result": result}, figures)
 
 
-def _differences(value, at: Float[Array, " p"], step: float) -> np.ndarray:
-    rows = []
+def central_differences(value: Callable, at: Float[Array, " p"], step: float) -> Float[np.ndarray, "... p"]:
+    """Slopes of an array `value(at)` by each number of `at`."""
+    columns = []
     for i in range(at.size):
-        up, down = (np.asarray(value(at.at[i].add(sign * step))[0]) for sign in (1, -1))
-        rows.append((up - down) / (2 * step))
-    return np.stack(rows, axis=-1)
+        up, down = (np.asarray(value(at.at[i].add(sign * step))) for sign in (1, -1))
+        columns.append((up - down) / (2 * step))
+    return np.stack(columns, axis=-1)
 
 
 def _relative_difference(forward: np.ndarray, difference: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,7 +1,5 @@
 """Until when derivatives through grains are right, and what stands in for them after that."""
 
-from collections.abc import Callable
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,6 +8,7 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 from difsim import Status
+from experiments.cliff.derivatives import central_differences
 from experiments.harness import Found
 from experiments.intruder.pictures import draw
 from experiments.intruder.scene import BASE, SCATTER, Drop
@@ -33,7 +32,7 @@ def compare(drop: Drop, samples: int, seed: int = 0) -> Found:
     later = [drop.parts // 4 - 1, drop.parts - 1]
     back = eqx.filter_jit(jax.grad(lambda factors, i: value(factors)[0][i, SPEED]))
     reverse = np.stack([back(ones, i) for i in later])
-    differences = np.stack([_differences(lambda x: value(x)[0][:, SPEED], ones, step) for step in STEPS])
+    differences = np.stack([central_differences(lambda x: value(x)[0][:, SPEED], ones, step) for step in STEPS])
     smooth, paths = _ensemble(drop, samples, seed)
     result = xr.Dataset(
         {
@@ -82,14 +81,6 @@ def _ensemble(drop: Drop, samples: int, seed: int) -> tuple[Smoothed, Smoothed]:
     spread = jnp.asarray(SPREAD)
     smooth = eqx.filter_jit(lambda: smoothed_gradient(speeds, point, spread, samples, key))()
     return smooth, eqx.filter_jit(lambda: pathwise_gradient(speeds, point, spread, samples // 4, key))()
-
-
-def _differences(value: Callable, at: Float[Array, " p"], step: float) -> Float[np.ndarray, "part p"]:
-    columns = []
-    for i in range(at.size):
-        up, down = (np.asarray(value(at.at[i].add(sign * step))) for sign in (1, -1))
-        columns.append((up - down) / (2 * step))
-    return np.stack(columns, axis=-1)
 
 
 def _drop_place(rows: Float[Array, "part 6"]) -> Float[np.ndarray, "part p"]:
