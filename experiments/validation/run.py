@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from experiments.validation.cases import Case, Cases, Convergence
 from inversion.progress import show_progress
 
 EVERY: tuple[Cases, ...] = (gravity.cases, scenes.cases, soil.cases)
-QUICK: tuple[Cases, ...] = (scenes.derivatives,)
+QUICK: tuple[Cases, ...] = (partial(scenes.cases, scenes.DERIVATIVES),)
 
 
 @dataclass

@@ -13,14 +13,9 @@ DERIVATIVES = "Derivatives"  # the heading of those of which the derivatives are
 SLOPE = 1e-8  # tolerance of these
 
 
-def cases() -> list[Case]:
-    """Return a case for each quantity and each of the numbers that a scene names."""
-    return [case for scene in SCENES for chosen in scene.exact.cases for case in compare(scene, chosen)]
-
-
-def derivatives() -> list[Case]:
-    """Return the cases of those scenes whose derivatives are printed."""
-    scenes = [scene for scene in SCENES if scene.exact.subject == DERIVATIVES]
+def cases(subject: str | None = None) -> list[Case]:
+    """Return a case for each quantity and each of the numbers that a scene names, of one subject or of all."""
+    scenes = [scene for scene in SCENES if subject in (None, scene.exact.subject)]
     return [case for scene in scenes for chosen in scene.exact.cases for case in compare(scene, chosen)]
 
 
