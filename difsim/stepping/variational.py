@@ -155,13 +155,9 @@ class Variational(eqx.Module):
         return ravel_pytree(model.vector_field(t, self.scales.state(y)))[0] / self.scales.unit
 
     def _push_forward(
-        self, function: Callable, t: Scalar, z: Array, shift: Array | None = None
+        self, function: Callable, t: Scalar, z: Array, shift: Float[Array, "p"]
     ) -> tuple[Array, Array]:
-        """The value of `function(model, t, y)` and its tangents [p, ...].
-
-        `shift` [p] s are the tangents of the time, 0 by default.
-        """
-        shift = jnp.zeros(len(z) - 1, t.dtype) if shift is None else shift
+        """The value of `function(model, t, y)` and its tangents [p, ...]; `shift`, the tangents of the time, s."""
         at = lambda t, y, moved: function(eqx.combine(moved, self.still), t, y)  # noqa: E731
         if len(z) == 1:
             value = at(t, z[0], self.moved)
