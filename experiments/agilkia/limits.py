@@ -24,14 +24,6 @@ class Limit:
     square: dict[str, float]
     most: float
 
-    def excess(self, observables: Mapping[str, float]) -> float:
-        """How far observables are beyond the limit, in its unit; no simulation is, so none has a positive one.
-
-        **Arguments:** `observables` by name. **Returns:** the left side less `most`.
-        """
-        found = sum(a * observables[name] for name, a in self.linear.items())
-        return float(found + sum(b * observables[name] ** 2 for name, b in self.square.items()) - self.most)
-
     def misfit(self, data: Mapping[str, tuple[float, float]]) -> float:
         """The lowest misfit of measurements that the limit allows; observables without one are free.
 
