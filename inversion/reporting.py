@@ -39,7 +39,7 @@ def build_posterior(problem: Problem, cube: Cube, sampled: Draws) -> Posterior:
     )
 
 
-def _p_value(problem: Problem, cube: Cube, sampled: Draws, count: int = 50) -> float:
+def _p_value(problem: Problem, cube: Cube, sampled: Draws) -> float:
     """The mean probability of chi-squared beyond the sum of squares of the data's scores at draws."""
     from scipy.special import gammaincc
 
@@ -48,5 +48,5 @@ def _p_value(problem: Problem, cube: Cube, sampled: Draws, count: int = 50) -> f
         found = sampled.log_likelihood.ravel()
         squares = np.maximum(-2.0 * found - cube.misfit_offset(u, found), 0.0)
         return float(np.sum(weights * gammaincc(0.5 * problem.data.size, 0.5 * squares)))
-    squares = cube.squared_scores(u[resample_draws(jax.random.PRNGKey(0), weights, count)])
+    squares = cube.squared_scores(u[resample_draws(jax.random.PRNGKey(0), weights, 50)])
     return float(np.mean(gammaincc(0.5 * problem.data.size, 0.5 * squares)))

@@ -22,7 +22,7 @@ from jax.typing import ArrayLike
 from difsim.typing import Scalar, as_float, require
 
 
-def critical(stiffness: ArrayLike, mass: ArrayLike, exponent: float | int = 1) -> Scalar:
+def critical(stiffness: ArrayLike, mass: ArrayLike, exponent: float | int) -> Scalar:
     """c/ζ: 2√(mk) for a linear law, √(2(p+1) mk) for a power law.
 
     **Raises:** `ValueError` for a mass that is not positive and finite.

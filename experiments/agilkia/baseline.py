@@ -74,24 +74,17 @@ def paper_problem(lander: dict[str, Any]) -> Problem:
     return Problem(bounded, known, Observations({"rebound_velocity": target}))
 
 
-def descend(
-    problem: Problem,
-    seed: int,
-    guess: Mapping[str, float] | None = None,
-    starts: int = 32,
-    keep: int = 2,
-    rounds: int = 3,
-) -> Evolution:
-    """The same search by gradients until w < 1e-4: least squares from `guess`, then screened multi-starts."""
+def descend(problem: Problem, seed: int, guess: Mapping[str, float] | None = None) -> Evolution:
+    """The same search by gradients until w < 1e-4: least squares from `guess`, then three screened multi-starts."""
     stops = Stops(misfit=1e-4, step=1e-6, iterations=25, target=1.0)
     calls, best, history = Calls(), None, []
-    for i in range(0 if guess else 1, rounds + 1):
+    for i in range(0 if guess else 1, 4):
         found = fit(
             problem,
             key=jax.random.PRNGKey(7919 * seed + i),
-            starts=starts if i else 0,
+            starts=32 if i else 0,
             guesses=[] if i else [guess],
-            keep=keep,
+            keep=2,
             stops=stops,
             throw=False,
         )

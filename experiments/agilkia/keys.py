@@ -110,13 +110,13 @@ def key(name: str, quantity: Quantity) -> str:
     return "_".join([name, *quantity.plain_unit.replace("/", " per ").split()])
 
 
-def keys_of(kind: type, *names: str, prefix: str = "") -> dict[str, Numbers]:
-    """The keys of quantities of a class, with their shapes; `prefix` before the names of fields."""
+def keys_of(kind: type, *names: str) -> dict[str, Numbers]:
+    """The keys of quantities of a class, with their shapes."""
     found = {}
     for name, annotation, declared in declared_fields(kind):
         if name in names:
             shape = tuple(int(n) if n.isdigit() else ANY for n in annotation.dim_str.split())
-            found[key(prefix + name, declared.quantity)] = Numbers(declared.quantity, (shape,))
+            found[key(name, declared.quantity)] = Numbers(declared.quantity, (shape,))
     return found
 
 

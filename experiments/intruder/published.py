@@ -57,13 +57,13 @@ THROWS = (
 )
 
 
-def formula(diameter: float, density: float, fall: float, bulk: float, repose: float = REPOSE) -> float:
-    """The depth m of Uehara, Ambroso, Ojha and Durian (2003), 0.14/μ √(ρ/ρ_bed) D^(2/3) H^(1/3).
+def formula(diameter: float, density: float, fall: float, bulk: float) -> float:
+    """The depth m of Uehara, Ambroso, Ojha and Durian (2003), 0.14/μ √(ρ/ρ_bed) D^(2/3) H^(1/3), with μ of `REPOSE`.
 
     **Arguments:** `diameter` D, m; `density` of the ball and `bulk` of the bed, kg/m³; `fall` H, m, from the release to
-    the lowest point; `repose` μ, the tangent of the angle of repose. **Returns:** the depth.
+    the lowest point. **Returns:** the depth.
     """
-    return 0.14 / repose * np.sqrt(density / bulk) * diameter ** (2 / 3) * fall ** (1 / 3)
+    return 0.14 / REPOSE * np.sqrt(density / bulk) * diameter ** (2 / 3) * fall ** (1 / 3)
 
 
 def compare(is_quick: bool) -> Found:
