@@ -145,6 +145,13 @@ def step(x: Float[Array, "*n"], width: Float[Array, "*m"] | float) -> Float[Arra
     return jax.nn.sigmoid(x / as_float(width))
 
 
+@jax.jit
+def rise(x: Float[Array, "*n"]) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
+    """A smooth step x³ (10 - 15 x + 6 x²), exactly 0 for x ≤ 0 and exactly 1 for x ≥ 1, and its slope."""
+    x = jnp.clip(x, 0.0, 1.0)
+    return x**3 * (10 - 15 * x + 6 * x**2), 30 * (x * (1 - x)) ** 2
+
+
 @jax.custom_jvp
 def _ramp_integral(u: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """∫ log(1 + exp s) ds from -∞ to u: the dilogarithm -Li₂(-eᵘ), with the inversion formula for u > 0.

@@ -64,12 +64,6 @@ def _(primals, tangents):
     return series_energy(*primals), slope + 0.4 * _root(*primals) ** 5 * tangents[2]
 
 
-def _rise(x: Scalar) -> tuple[Scalar, Scalar]:
-    """A smooth step x³ (10 - 15 x + 6 x²), exactly 0 for x ≤ 0 and exactly 1 for x ≥ 1, and its slope."""
-    x = jnp.clip(x, 0.0, 1.0)
-    return x**3 * (10 - 15 * x + 6 * x**2), 30 * (x * (1 - x)) ** 2
-
-
 class Crossing(eqx.Module):
     """The crossing of a strut and an edge.
 
@@ -147,8 +141,8 @@ class Boulder(eqx.Module):
         # Seen from above: how far hip and foot are on their own sides of the edge, and where the strut crosses it.
         out = side * jnp.stack([e[1], -e[0], jnp.zeros_like(e[0])])
         inner, outer = -jnp.sum(out * offset), jnp.sum(out * (strut + offset))
-        hip_side, hip_slope = _rise(inner / self.end_width)
-        foot_side, foot_slope = _rise(outer / self.end_width)
+        hip_side, hip_slope = safe.rise(inner / self.end_width)
+        foot_side, foot_slope = safe.rise(outer / self.end_width)
         slant = safe.divide(jnp.sum(strut * e), inner + outer)
         t = (along + slant * inner) / self.half_length
         ends = safe.step(1 - jnp.abs(t), END_WIDTH)

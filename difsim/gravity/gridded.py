@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from difsim import safe
 from difsim.checks import host_numbers
 from difsim.declarations import part, quantity, rule
 from difsim.gravity.field import AbstractField, as_points
@@ -69,7 +70,7 @@ class Gridded(AbstractField):
     def potential(self, x: Vec3) -> Scalar:
         d = x - self.centre
         near = self.near(d)
-        share = _rise((jnp.sum(d * d) - self.inner**2) / (self.outer**2 - self.inner**2))
+        share, _ = safe.rise((jnp.sum(d * d) - self.inner**2) / (self.outer**2 - self.inner**2))
         return near + share * (kelvin(self.far, self.inner, d) - near)
 
     def evaluate(self, points: Any) -> tuple[Float[Array, " P"], Float[Array, "P 3"]]:
@@ -152,9 +153,3 @@ class Gridded(AbstractField):
             for name in ("near", "far")
         )
         return cls(near, far, jnp.asarray(centre), inner, outer)
-
-
-def _rise(t: Scalar) -> Scalar:
-    """A step from 0 at t ≤ 0 to 1 at t ≥ 1 with continuous second derivatives."""
-    t = jnp.clip(t, 0, 1)
-    return t**3 * (10 - 15 * t + 6 * t**2)
