@@ -23,46 +23,43 @@ from difsim.mesh.surface import require_mesh
 
 _LOWER = np.tril_indices(3)
 _DIAGONAL = [3, 5, 8]  # of L among the nine unknowns w, L
+_ROUNDS, _GROWTH = 60, 1e-4  # at most, of one growth; the share of its volume below which a round is the last
 _MARGIN = 1e-6  # share by which all semi-axes are shortened, so that inclusion is strict
 
 
-def inscribe(
-    mesh: TriMesh, count: int, *, starts: int = 4, seed: int = 0, rounds: int = 60, rtol: float = 1e-4
-) -> list[Inscribed]:
+def inscribe(mesh: TriMesh, count: int, *, starts: int = 4) -> list[Inscribed]:
     """The `count` non-overlapping ellipsoids inside a mesh with the largest total volume found.
 
     Each of `starts` trials inserts its ellipsoids one by one, as a sphere at the deepest free point of the body
     (all trials but the first choose at random, deep points more often), and lets all grow together after each
-    insertion until the volume grows by less than `rtol` in a round. The maxima are local: more starts may find a
-    better one.
+    insertion until the volume hardly grows. The maxima are local: more starts may find a better one.
 
-    **Arguments:** `mesh`; `count` ≥ 1; `starts` ≥ 1; `seed` of the trials; `rounds`, at most, of one growth;
-    `rtol`.
+    **Arguments:** `mesh`; `count` ≥ 1; `starts` ≥ 1.
     **Returns:** the ellipsoids, largest first, none touching the mesh or another (`clearance`, `gap`).
     **Raises:** `ValueError` for a count or a number of starts below 1, or if no free space is left to start in.
     """
     require_mesh("inscribe", mesh)
     count, starts = integer("inscribe: count", count), integer("inscribe: starts", starts)
     points, depths = _depths(mesh)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     trials = []
     for trial in range(starts):
         balls: list[Inscribed] = []
         for number in range(1, count + 1):
             balls = _with_sphere(balls, points, depths, rng if trial else None)
             # Before the last insertion a few rounds are enough to show the free space.
-            balls = _grow(mesh, balls, rounds if number == count else 6, rtol)
+            balls = _grow(mesh, balls, _ROUNDS if number == count else 6)
         trials.append(_shrink_inside(mesh, balls))
     best = max(trials, key=lambda balls: sum(ball.volume for ball in balls))
     return sorted(best, key=lambda ball: -ball.volume)
 
 
-def _grow(mesh: TriMesh, balls: list[Inscribed], rounds: int, rtol: float) -> list[Inscribed]:
+def _grow(mesh: TriMesh, balls: list[Inscribed], rounds: int) -> list[Inscribed]:
     volume = sum(ball.volume for ball in balls)
     for _ in range(rounds):
         balls = _largest_within(balls, [planes(mesh, ball) for ball in balls])
         before, volume = volume, sum(ball.volume for ball in balls)
-        if volume < before * (1 + rtol):
+        if volume < before * (1 + _GROWTH):
             break
     return balls
 

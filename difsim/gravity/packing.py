@@ -23,7 +23,7 @@ from difsim.mesh import TriMesh
 from difsim.mesh.surface import require_mesh
 from difsim.units import G
 
-SAMPLES = 40  # sample points per lump
+SAMPLES, ROUNDS = 40, 15  # sample points per lump; moves of the centres
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,34 +126,32 @@ def pack(
     return packing if GM is None else replace(packing, densities=density * (GM / (G * packing.mass)))
 
 
-def cluster_lumps(
-    mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int = 1200, *, rounds: int = 15, seed: int = 0
-) -> Lumps:
+def cluster_lumps(mesh: TriMesh, ellipsoids: Sequence[Inscribed], count: int = 1200) -> Lumps:
     """The rest of a mesh outside its ellipsoids as `count` balls, with its exact multipoles up to degree 2.
 
     Points of a grid in the rest are assigned to the nearest of `count` centres, which move to the mean of their
-    points, `rounds` times: parts of small inertia, and so of small error. Each becomes a ball of its volume, since
+    points, `ROUNDS` times: parts of small inertia, and so of small error. Each becomes a ball of its volume, since
     the pull of a point is unbounded near it. The grid gives volumes to some per mille only: they are then
     corrected, by shares that are least in the mean square, so that volume, centroid and quadrupole of ellipsoids
     and balls are those of the mesh.
 
-    **Arguments:** `mesh`; `ellipsoids` in it; `count` ≥ 10 lumps; `rounds`; `seed` of the first centres.
+    **Arguments:** `mesh`; `ellipsoids` in it; `count` ≥ 10 lumps.
     **Returns:** `Lumps`, `count` of them or, rarely, a few less.
     **Raises:** `ValueError` for a count below 10, or too small for positive volumes.
     """
     from scipy.spatial import KDTree
 
-    require_mesh("clustered_lumps", mesh)
+    require_mesh("cluster_lumps", mesh)
     if count < 10:
-        raise ValueError(f"clustered_lumps: count = {count}, but nine multipoles are matched: give 10 or more")
+        raise ValueError(f"cluster_lumps: count = {count}, but nine multipoles are matched: give 10 or more")
     points, volume = _samples(mesh, ellipsoids, count * SAMPLES)
     if len(points) < count:
         raise ValueError(
-            f"clustered_lumps: {len(points)} sample points cannot make {count} lumps: the ellipsoids fill "
+            f"cluster_lumps: {len(points)} sample points cannot make {count} lumps: the ellipsoids fill "
             "the mesh; ask for fewer lumps"
         )
-    centres = np.random.default_rng(seed).choice(points, count, replace=False)
-    for _ in range(rounds):
+    centres = np.random.default_rng(0).choice(points, count, replace=False)
+    for _ in range(ROUNDS):
         # The leaves decide between centres that are equally near.
         nearest = np.unique(KDTree(centres, leafsize=16).query(points)[1], return_inverse=True)[1]
         members = np.bincount(nearest)
@@ -197,7 +195,7 @@ def _with_exact_multipoles(mesh: TriMesh, ellipsoids: Sequence[Inscribed], posit
     share = each @ np.linalg.solve((each.T * volumes) @ each, wanted - volumes @ each)
     if not (share > -1).all():
         raise ValueError(
-            f"clustered_lumps: {len(volumes)} lumps cannot match the mesh's multipoles with positive volumes "
+            f"cluster_lumps: {len(volumes)} lumps cannot match the mesh's multipoles with positive volumes "
             f"(the worst would change by {100 * share.min():.0f} %): give more lumps"
         )
     return volumes * (1 + share)
