@@ -134,7 +134,7 @@ class Problem(AbstractCoordinates, AbstractProblem):
         """The scaled s as an array. **Raises:** ValueError unless it has one number for each coordinate."""
         if isinstance(s, Mapping):
             raise ValueError(
-                "Problem: s: got a dict: use problem.scaled(values) to make a vector of values by name"
+                "Problem: s: got a dict: use problem.to_prior_scale(values) to make a vector of values by name"
             )
         s = numbers("Problem: s", s, is_finite=False)
         if s.shape != (self.size,):

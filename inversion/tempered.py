@@ -48,7 +48,7 @@ class Tempered:
         integer("Tempered: steps", self.steps)
         host_numbers("Tempered: share", self.share, "")
         if self.start is not None:
-            instance("Tempered: start", self.start, PriorRuns, "PriorRuns.simulated(...)")
+            instance("Tempered: start", self.start, PriorRuns, "PriorRuns.simulate(...)")
         if not (0.0 < self.share < 1.0 and self.steps >= 2 and self.particles >= 8 * self.steps):
             raise ValueError(
                 f"Tempered: give 0 < share < 1 and particles >= 8 steps >= 16, not share {self.share}, "

@@ -165,7 +165,7 @@ class Grains(AbstractParticles):
             if found != needed:
                 raise ValueError(
                     f"{name}: it has {found} {parts}, and these Grains have {needed}: give Grains.at_rest(...) of "
-                    "these, or Grains.joined(...) of a state without clumps"
+                    "these, or Grains.with_clumps(...) of a state without clumps"
                 )
 
     def spheres(self, state: GrainsState) -> Grain:

@@ -144,10 +144,11 @@ class HertzMindlin(AbstractGrainLaw):
         the rest belongs to the pair, as in the class. **Returns:** the law, 1/E* = Σ (1-νᵢ²)/Eᵢ and
         1/G* = Σ 2 (2-νᵢ)(1+νᵢ)/Eᵢ. **Raises:** ValueError as the class.
         """
-        E = numbers("HertzMindlin.between: modulus", modulus, "n", is_finite=False)
-        nu = numbers("HertzMindlin.between: poisson", poisson, "n")
+        E = numbers("HertzMindlin.from_materials: modulus", modulus, "n", is_finite=False)
+        nu = numbers("HertzMindlin.from_materials: poisson", poisson, "n")
         require(
-            E.shape == nu.shape == (2,), f"HertzMindlin.between: modulus {E} and poisson {nu}: give two of each"
+            E.shape == nu.shape == (2,),
+            f"HertzMindlin.from_materials: modulus {E} and poisson {nu}: give two of each",
         )
         whole = effective_modulus(E, nu)
         share = 1 / jnp.sum(2 * (2 - nu) * (1 + nu) / E) / whole  # G*/E* = (1-ν)/(2 (2-ν))

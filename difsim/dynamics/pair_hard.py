@@ -19,7 +19,7 @@ class HardPair(AbstractPairLaw):
     """Rigid stones: an impulse at the instant of touch.
 
     One point follows `law` along Routh's path. Features within `together` of the nearest one touch at once: they
-    share the impulse, with Newton's restitution at each (`difsim.contact.simultaneous`) whatever the law.
+    share the impulse, with Newton's restitution at each (`difsim.contact.moreau`) whatever the law.
     """
 
     law: AbstractImpact = part("law of impact, such as `Newton(e, mu)` or `Stronge(e, mu)`")

@@ -67,7 +67,7 @@ def _touch_time_tangents(system: Variational, t: Scalar, z: Array, lies: Array) 
 
 
 def arcs(system: Variational, choice: Choice, z: Array, times: Array, shifts: Array | None) -> Any:
-    """Arc by arc from event to event, `MaxImpacts.count` of them at most: `run` of `adaptive.solved`.
+    """Arc by arc from event to event, `MaxImpacts.count` of them at most: `run` of `adaptive.run_engine`.
 
     A start on the ground that does not leave it begins with an impact. The status is INSIDE for a start in the
     ground, and SEVERAL_POINTS where the body sinks into it at another point than the one that the model holds.

@@ -70,7 +70,7 @@ def cpu(call: Callable) -> tuple[Any, float]:
 
 
 def measure(function: Callable, at: jax.Array) -> dict[str, float]:
-    """The stages of the first call, and later runs, in the names of `compile._measured`."""
+    """The stages of the first call, and later runs, in the names of `compile._measure`."""
     jax.clear_caches()
     traced, to_trace = cpu(lambda: jax.jit(function).trace(at))
     lowered, to_lower = cpu(traced.lower)
