@@ -1,5 +1,6 @@
 """What many tests need: gradients compared three ways, float32, traces counted, orders of convergence."""
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +17,14 @@ def python_blocks(page: Path | str) -> list[str]:
     """The blocks of Python of a page, or of a text."""
     text = page.read_text(encoding="utf-8") if isinstance(page, Path) else page
     return re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+
+
+def published(name: str | Path) -> Path:
+    """A file of published shapes or measurements; a test that has none is skipped."""
+    path = Path(os.environ.get("DIFSIM_DATA", "")) / name
+    if not path.is_file():
+        pytest.skip(f"{name} is not under DIFSIM_DATA: set it to the folder with the published data")
+    return path
 
 
 def flatten_arguments(function: Callable, arguments):
@@ -65,6 +74,12 @@ def all_pairs(x, reach: float, radius=0.0):
     x, radius = np.asarray(x), np.broadcast_to(radius, np.shape(x)[1])
     gap = np.linalg.norm(x[:, :, None] - x[:, None], axis=0) - radius[:, None] - radius
     return (gap < reach) & ~np.eye(radius.size, dtype=bool)
+
+
+def directions(count: int, seed: int = 0) -> np.ndarray:
+    """Unit vectors [count, 3] in all directions."""
+    found = np.random.default_rng(seed).normal(size=(count, 3))
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 def random_like(tree, seed: int):

@@ -10,7 +10,7 @@ import trimesh
 
 from difsim import mesh
 from difsim.shape import Box, GridSDF, Plane, Posed, Sphere
-from tests.helpers import check_gradients, slope, to_single
+from tests.helpers import check_gradients, directions, slope, to_single
 
 RADIUS = 1.0
 
@@ -35,11 +35,6 @@ def coarse():
 
 distances = jax.jit(jax.vmap(lambda sdf, x: sdf.distance(x), in_axes=(None, 0)))
 normals = jax.jit(jax.vmap(lambda sdf, x: sdf.normal(x), in_axes=(None, 0)))
-
-
-def directions(count, seed=0):
-    u = np.random.default_rng(seed).normal(size=(count, 3))
-    return u / np.linalg.norm(u, axis=1)[:, None]
 
 
 def test_a_plane_in_three_ways():

@@ -5,13 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from difsim import safe
-from tests.helpers import approx, check_finite, check_gradients
+from tests.helpers import approx, check_finite, check_gradients, directions
 from tests.philae import BOX
-
-
-def directions(count, seed=0):
-    n = np.random.default_rng(seed).normal(size=(count, 3))
-    return jnp.asarray(n / np.linalg.norm(n, axis=1, keepdims=True))
 
 
 def test_the_lowest_point_is_that_of_a_rounded_box():
@@ -30,10 +25,10 @@ def test_the_lowest_point_is_that_of_a_rounded_box():
 def test_the_lowest_point_is_minus_the_slope_of_the_depth():
     """So a push that depends on the depth alone does the work of an energy, however the hull turns."""
     depth = lambda up: -BOX.lowest(safe.unit(up)) @ safe.unit(up)  # noqa: E731
-    for up in directions(20, seed=1):
+    for up in jnp.asarray(directions(20, seed=1)):
         across = -BOX.lowest(up) - (-BOX.lowest(up) @ up) * up
         np.testing.assert_allclose(jax.grad(depth)(up), across, rtol=0, atol=1e-14)
-    check_gradients(lambda hull, up: hull.lowest(up), BOX, directions(1)[0])
+    check_gradients(lambda hull, up: hull.lowest(up), BOX, jnp.asarray(directions(1)[0]))
     check_finite(BOX.lowest, jnp.array([0.0, 0.0, 1.0]))
 
 
@@ -54,10 +49,12 @@ def test_the_section_is_that_of_a_box():
 
 def test_the_section_widens_with_depth_up_to_the_box():
     depths = jnp.geomspace(1e-4, 2.0, 60)
-    for up in directions(20, seed=2):
+    for up in jnp.asarray(directions(20, seed=2)):
         radius = np.asarray(jax.vmap(BOX.contact_radius, in_axes=(None, 0))(up, depths))
         assert np.all(np.diff(radius) > 0)
         shadow = np.sum(np.abs(np.asarray(up)) * np.prod(BOX.size) / np.asarray(BOX.size))
         assert 0.57 * shadow < np.pi * radius[-1] ** 2 < shadow  # 1/√3 of the shadow along a diagonal
-    check_gradients(lambda hull, *at: hull.contact_radius(*at), BOX, directions(1)[0], jnp.array(0.03))
+    check_gradients(
+        lambda hull, *at: hull.contact_radius(*at), BOX, jnp.asarray(directions(1)[0]), jnp.array(0.03)
+    )
     check_finite(BOX.contact_radius, jnp.array([0.0, 0.0, 1.0]), jnp.array(1e-3))

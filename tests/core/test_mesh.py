@@ -1,14 +1,13 @@
 """Meshes with closed forms, broken meshes, and the real ones under DIFSIM_DATA."""
 
 import contextlib
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
 
 from difsim import mesh
+from tests.helpers import published
 
 SIDES = np.array([1.0, 2.0, 3.0])
 FAR = np.array([1e4, -2e4, 3e4])
@@ -207,19 +206,13 @@ REAL = [
 ]
 
 
-def real(name, unit):
-    folder = os.environ.get("DIFSIM_DATA")
-    if not folder or not (Path(folder) / name).is_file():
-        pytest.skip(f"{name} is not under DIFSIM_DATA: set it to the folder with the published shapes")
-    return mesh.load(Path(folder) / name, unit=unit)
-
-
 @pytest.mark.parametrize("name,volume,centroid", REAL)
 def test_real_bodies(name, volume, centroid):
+    path = published(name)
     # The published Phobos has two faces of 4000 that lie inside out, as the exact winding number finds, too.
-    folds = "Phobos" in name and os.environ.get("DIFSIM_DATA")
+    folds = "Phobos" in name
     with pytest.warns(UserWarning, match="2 of 4000 faces") if folds else contextlib.nullcontext():
-        body = real(name, "km")
+        body = mesh.load(path, "km")
     assert body.volume == pytest.approx(volume * 1e9, rel=1e-5)
     np.testing.assert_allclose(body.centroid, centroid, atol=0.06)
     a, b, c = np.linalg.eigvalsh(body.inertia(1000.0))
@@ -227,7 +220,7 @@ def test_real_bodies(name, volume, centroid):
 
 
 def test_inertia_of_67p_from_its_tetrahedra():
-    body = real("67P/67p_shap5_cheops_96834f.obj", "km")
+    body = mesh.load(published("67P/67p_shap5_cheops_96834f.obj"), "km")
     corners = body.vertices[body.faces] - body.centroid
     six_volumes, sums = np.linalg.det(corners), corners.sum(axis=1)
     second = np.einsum("f,fai,faj->ij", six_volumes, corners, corners)
@@ -237,7 +230,7 @@ def test_inertia_of_67p_from_its_tetrahedra():
 
 
 def test_real_cobble_in_metres():
-    body = real("cobbles/chrono_regolith_particle_1_480f.obj", "m")
+    body = mesh.load(published("cobbles/chrono_regolith_particle_1_480f.obj"), "m")
     assert body.volume == pytest.approx(8.32244e-8, rel=1e-5)
 
 

@@ -1,11 +1,8 @@
 """The cobbles study: its stones, the paper's tables, and what a collision of the study writes."""
 
-import os
-
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 import xarray as xr
 
 from experiments.cobbles import collision, paper
@@ -15,14 +12,12 @@ from experiments.cobbles.stones import BENNU, cobble, stone
 from experiments.harness import write
 from experiments.records import provenance
 from experiments.variables import find_undescribed
+from tests.helpers import published
 from tests.results import assert_spin_is_in_its_frame
 
 
-@pytest.mark.skipif(
-    not os.path.isfile(os.path.join(os.environ.get("DIFSIM_DATA", ""), BENNU)),
-    reason=f"no {BENNU} under DIFSIM_DATA",
-)
 def test_bennus_shape_gives_table_5():
+    published(BENNU)
     table = [(e, release(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
     e, states = zip(*table, strict=True)
     cases = collision.Cases.build(jax.tree.map(lambda *rows: jnp.stack(rows), *states), jnp.array(e))

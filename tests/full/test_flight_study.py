@@ -1,8 +1,6 @@
 """Descent, bounce and the chain from surface parameters to the second contact."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +16,7 @@ from experiments.agilkia import bounce, chain, descent, orbits
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import STRICT, experiment, problem
+from tests.helpers import published
 from tests.ways import forward
 
 GM = units.GM_67P
@@ -150,10 +149,9 @@ def test_one_gradient_from_the_separation_to_the_second_contact():
         np.testing.assert_allclose(exact, differences, rtol=1e-4, atol=1e-4 * np.abs(exact).max())
 
 
-@pytest.mark.skipif("DIFSIM_DATA" not in os.environ, reason="DIFSIM_DATA names no folder with meshes of 67P")
 def test_the_scenario_on_a_mesh_of_67p():
     """2000 facets of SHAP5: separation within 10 m of the scenario's, which the finer mesh made; landing too."""
-    shape = mesh.load(Path(os.environ["DIFSIM_DATA"]) / "67P" / "67p_shap5_cheops_2000f.obj", "km")
+    shape = mesh.load(published("67P/67p_shap5_cheops_2000f.obj"), "km")
     field = Polyhedron(shape, GM / (units.G * shape.volume))
     row = descent.descend({"SHAP5": (field, GridSDF.from_mesh(shape, 60.0))}).isel(world=0)
     assert row["status"].item() == "OK" and row["closure"] < 1e-5

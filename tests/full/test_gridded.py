@@ -1,8 +1,5 @@
 """The fast field against the exact field that it was fitted to, and what makes it safe for long runs."""
 
-import os
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,8 +9,8 @@ from difsim.gravity import Gridded, Polyhedron, error_map
 from difsim.gravity.sampling import field_at, sample_above_surface
 from difsim.mesh import load, surface_points
 from difsim.units import G
-from tests.helpers import check_finite, check_gradients
-from tests.more.test_gridded import AXES, BODY, CENTRE, SEMI_AXES, SPACING, directions, mesh
+from tests.helpers import check_finite, check_gradients, directions, published
+from tests.more.test_gridded import AXES, BODY, CENTRE, SEMI_AXES, SPACING, mesh
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +53,7 @@ def test_inside_it_is_finite_and_near(fast):
 @pytest.fixture(scope="module")
 def comet():
     """67P, its polyhedron, and the fast field on a table of 100 m."""
-    if "DIFSIM_DATA" not in os.environ:
-        pytest.skip("DIFSIM_DATA is not set: no mesh of 67P")
-    shape = load(Path(os.environ["DIFSIM_DATA"]) / "67P" / "67p_shap5_cheops_2000f.obj", "km")
+    shape = load(published("67P/67p_shap5_cheops_2000f.obj"), "km")
     exact = Polyhedron(shape, 666.2 / G / shape.volume)
     return shape, exact, Gridded.fit(exact, shape, 100.0)
 

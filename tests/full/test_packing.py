@@ -1,22 +1,17 @@
 """Ellipsoids inscribed in meshes, and packings against the mesh's own volume, centre and gravity."""
 
-import os
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from difsim.gravity import pack
 from difsim.mesh import load
 from difsim.units import G
+from tests.helpers import published
 from tests.more.test_packing import depth, errors, surface
 
 
 def test_67p():
     """More of the volume than our own earlier 64.8 %; the potential within the published bounds everywhere."""
-    if "DIFSIM_DATA" not in os.environ:
-        pytest.skip("DIFSIM_DATA names no folder with the shape models")
-    mesh = load(Path(os.environ["DIFSIM_DATA"]) / "67P" / "67p_shap5_cheops_2000f.obj", "km")
+    mesh = load(published("67P/67p_shap5_cheops_2000f.obj"), "km")
     packing = pack(mesh, 1 / G)
     assert packing.share > 0.648
     assert packing.clearance > 0 and packing.gap > 0

@@ -1,8 +1,5 @@
 """`difsim contact`: synthetic readings, and wrong options."""
 
-import os
-from pathlib import Path
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -24,6 +21,7 @@ from experiments.contact.world import Plunge
 from experiments.data_files import data_folder
 from inversion import Observations, fit, sample
 from inversion.cube import Cube
+from tests.helpers import published
 
 DROP, SERIES = data_folder() / EXAMPLE, data_folder() / "cases" / "drop.csv"
 TD2 = data_folder() / "cases" / "philae_td2.toml"
@@ -183,9 +181,7 @@ def test_a_thrust_that_fades_takes_its_impulse():
 
 def test_gravity_of_tag_is_that_of_bennu_at_the_site():
     """Its shape with the published GM and spin, normal to the ground where the crater Hokioi is (56 N, 42 E)."""
-    path = Path(os.environ.get("DIFSIM_DATA", "")) / "Bennu" / "bennu_osirisrex2019_2692f.obj"
-    if not path.is_file():
-        pytest.skip(f"needs {path.name} under DIFSIM_DATA")
+    path = published("Bennu/bennu_osirisrex2019_2692f.obj")
     bennu, gm, spin = load(path, "km"), 4.892, 2 * np.pi / (4.2975 * 3600)
     corners = bennu.vertices[bennu.faces]
     normals, middles = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), corners.mean(axis=1)

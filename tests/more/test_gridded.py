@@ -12,7 +12,7 @@ from difsim.gravity.sampling import field_at, sample_above_surface
 from difsim.mesh import TriMesh, surface_points
 from difsim.units import G
 from tests.catalogue import rotation
-from tests.helpers import to_single
+from tests.helpers import directions, to_single
 
 SEMI_AXES, CENTRE, AXES = np.array([1.0, 0.8, 0.6]), np.array([0.3, -0.2, 0.1]), rotation(6)
 
@@ -33,11 +33,6 @@ def mesh(subdivisions=3):
 @pytest.fixture(scope="module")
 def fast():
     return Gridded.fit(BODY, mesh(), SPACING)
-
-
-def directions(n, seed=3):
-    d = np.random.default_rng(seed).normal(size=(n, 3))
-    return d / np.linalg.norm(d, axis=1)[:, None]
 
 
 def test_float32(fast):

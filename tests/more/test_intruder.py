@@ -1,8 +1,6 @@
 """A ball in grains: until when derivatives agree, published depths and codes."""
 
 import csv
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from experiments.intruder.media import cut_path
 from experiments.intruder.published import formula
 from experiments.intruder.scene import BASE
 from experiments.intruder.soil import fill_ball
+from tests.helpers import published
 
 
 def test_a_derivative_is_right_until_it_first_parts():
@@ -39,9 +38,7 @@ def test_formula_is_near_the_law_of_katsuragi_and_durian(speed, depth):
 
 
 def test_heights_of_the_codes_are_those_of_the_record():
-    table = Path(os.environ.get("DIFSIM_DATA", "")) / "Dosta2024" / "ball_25000_displacement.csv"
-    if not table.is_file():
-        pytest.skip("needs Dosta2024 under DIFSIM_DATA")
+    table = published("Dosta2024/ball_25000_displacement.csv")
     rows = {float(row["time_s"]): row for row in csv.DictReader(table.read_text().splitlines())}
     for time, (mean, deviation) in SEEN.items():
         means, of_beds = (

@@ -1,7 +1,6 @@
 """The polyhedron against closed forms, the sphere, the ellipsoid, its own derivatives and polyhedral-gravity."""
 
 import importlib.util
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ from difsim.gravity import Polyhedron
 from difsim.mesh import load
 from difsim.units import G
 from tests.core.test_polyhedron import CUBE, at_point, evaluate, icosphere
-from tests.helpers import slope, to_single
+from tests.helpers import published, slope, to_single
 
 
 def _shapes(vertices: int, faces: int) -> Polyhedron:
@@ -51,7 +50,6 @@ np.savez(sys.argv[2], U=U, g=g, gradient=gradient)
 """
 
 
-@pytest.mark.skipif("DIFSIM_DATA" not in os.environ, reason="DIFSIM_DATA is not set: no real meshes")
 @pytest.mark.skipif(
     importlib.util.find_spec("polyhedral_gravity") is None, reason="polyhedral-gravity is not installed"
 )
@@ -60,7 +58,7 @@ np.savez(sys.argv[2], U=U, g=g, gradient=gradient)
 )
 def test_polyhedral_gravity_finds_the_same(name, tmp_path: Path):
     """1000 points in and out of a real body; the peer runs in a process of its own, since its licence is GPL."""
-    mesh, density = load(Path(os.environ["DIFSIM_DATA"]) / f"{name}.obj", "km"), 1000.0
+    mesh, density = load(published(f"{name}.obj"), "km"), 1000.0
     size = np.abs(mesh.vertices).max()
     rng = np.random.default_rng(0)
     beneath = mesh.vertices[rng.integers(len(mesh.vertices), size=500)] * rng.uniform(0.05, 0.99, (500, 1))
