@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
+from difsim.particles.neighbours import Neighbours
+
 
 def python_blocks(page: Path | str) -> list[str]:
     """The blocks of Python of a page, or of a text."""
@@ -80,6 +82,11 @@ def directions(count: int, seed: int = 0) -> np.ndarray:
     """Unit vectors [count, 3] in all directions."""
     found = np.random.default_rng(seed).normal(size=(count, 3))
     return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def list_neighbours(position, *sizes, **more) -> Neighbours:
+    """`Neighbours.empty` of the same arguments, filled."""
+    return eqx.filter_jit(Neighbours.rebuild)(Neighbours.empty(position, *sizes, **more), jnp.asarray(position))
 
 
 def random_like(tree, seed: int):

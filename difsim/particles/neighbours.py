@@ -33,7 +33,7 @@ class Neighbours(eqx.Module):
     gradients, differences) need no mask. b is in the row of a if a is in that of b, unless `overflow` is set. The
     list is valid while no particle has moved further than half the skin.
 
-    **Arguments:** by `Neighbours.allocate`.
+    **Arguments:** by `Neighbours.empty`.
     """
 
     index: Int[Array, "k n"]
@@ -47,8 +47,10 @@ class Neighbours(eqx.Module):
     corner: Float[Array, " d"] = quantity("m", "corner of the first cell")
 
     @classmethod
-    def allocate(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
+    def empty(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
         """On the host: a list with a capacity of `slack` times the present neighbours of the particles.
+
+        It has no neighbours and is stale: a run fills it, and nothing is compiled.
 
         **Arguments:** `position` [d, n] m, d = 2 or 3; `cutoff`, m: the reach of the interaction; `skin`, m: an
         extra distance, so that the list stays valid for longer; `slack`; `rigid` [n]: particles that do not
@@ -56,15 +58,6 @@ class Neighbours(eqx.Module):
         **Returns:** the list.
         **Raises:** ValueError for positions that are not finite, not [2 or 3, n], or too far apart, for cutoff ≤ 0,
         skin < 0 or slack < 1.
-        """
-        empty = cls.empty(position, cutoff, skin, slack, rigid)
-        return eqx.filter_jit(Neighbours.rebuild)(empty, as_float(position))
-
-    @classmethod
-    def empty(cls, position, cutoff: float, skin: float, slack: float = SLACK, rigid=None) -> "Neighbours":
-        """A list without neighbours, which is stale: a run fills it, and nothing is compiled.
-
-        **Arguments:** as of `allocate`. **Returns:** the list. **Raises:** ValueError as there.
         """
         x = np.asarray(position, float)
         if x.ndim != 2 or x.shape[0] not in (2, 3) or x.shape[1] == 0 or not np.isfinite(x).all():

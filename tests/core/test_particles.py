@@ -8,7 +8,7 @@ import pytest
 
 from difsim.particles.neighbours import Neighbours
 from difsim.particles.sums import pair_sums
-from tests.helpers import all_pairs
+from tests.helpers import all_pairs, list_neighbours
 
 updated = eqx.filter_jit(Neighbours.update)
 
@@ -24,7 +24,7 @@ def list_table(neighbours: Neighbours) -> np.ndarray:
 @pytest.mark.parametrize("d", [2, 3])
 def test_all_methods_find_the_same(d):
     x = np.random.default_rng(d).random((d, 300))
-    neighbours = Neighbours.allocate(x, 0.15, 0.03, slack=3.0)
+    neighbours = list_neighbours(x, 0.15, 0.03, slack=3.0)
     assert not neighbours.overflow and neighbours.index.shape[0] < 300
     np.testing.assert_array_equal(list_table(neighbours), all_pairs(x, 0.18))
     # Flown out of the first grid, on all sides.
@@ -44,14 +44,14 @@ def test_all_methods_find_the_same(d):
 def test_rigid_particles_do_not_meet_each_other():
     x = np.random.default_rng(0).random((2, 200))
     rigid = np.arange(200) < 50
-    some = list_table(Neighbours.allocate(x, 0.15, 0.0, rigid=rigid))
+    some = list_table(list_neighbours(x, 0.15, 0.0, rigid=rigid))
     closest_point = ~(rigid[:, None] & rigid[None])
     np.testing.assert_array_equal(some, np.asarray(all_pairs(jnp.asarray(x), 0.15)) & closest_point)
 
 
 def test_a_list_lasts_for_half_its_skin():
     x = jnp.asarray(np.random.default_rng(0).random((2, 100)))
-    neighbours = Neighbours.allocate(x, 0.2, 0.1)
+    neighbours = list_neighbours(x, 0.2, 0.1)
     near, far = x.at[0, 3].add(0.049), x.at[0, 3].add(0.051)
     assert updated(neighbours, near).origin is not near
     np.testing.assert_array_equal(updated(neighbours, near).origin, x)
@@ -61,7 +61,7 @@ def test_a_list_lasts_for_half_its_skin():
 
 def test_too_many_neighbours_are_an_overflow_that_stays():
     x = jnp.asarray(np.random.default_rng(0).random((2, 200)))
-    neighbours = Neighbours.allocate(x, 0.1, 0.0, slack=1.0)
+    neighbours = list_neighbours(x, 0.1, 0.0, slack=1.0)
     crowded = updated(neighbours, x * 0.3)
     assert crowded.overflow
     assert updated(crowded, x).overflow
@@ -69,7 +69,7 @@ def test_too_many_neighbours_are_an_overflow_that_stays():
 
 def test_derivatives_pass_by_the_list():
     x = jnp.asarray(np.random.default_rng(0).random((2, 50)))
-    neighbours = Neighbours.allocate(x, 0.3, 0.0)
+    neighbours = list_neighbours(x, 0.3, 0.0)
 
     def energy(scale):
         y = scale * x

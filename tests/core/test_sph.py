@@ -6,11 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles.neighbours import Neighbours
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Viscosity
 from difsim.sph.kernel import WendlandC2
 from difsim.sph.soil import Compression, PlaneStrain
-from tests.helpers import check_gradients
+from tests.helpers import check_gradients, list_neighbours
 
 KERNELS = [CubicSpline(0.7), WendlandC2(0.7)]
 
@@ -126,7 +125,7 @@ def block(position, spacing=0.1):
     d, n = position.shape
     viscosity = Viscosity(0.3, 0.7, SOIL.sound)
     model = Continuum(SOIL, CubicSpline(2.5 * spacing), viscosity, jnp.zeros(d), jnp.full(n, 2650 * spacing**d))
-    return model, model.at_rest(jnp.asarray(position)), Neighbours.allocate(position, 2.5 * spacing, 0.0)
+    return model, model.at_rest(jnp.asarray(position)), list_neighbours(position, 2.5 * spacing, 0.0)
 
 
 field = eqx.filter_jit(lambda model, state, neighbours: model.field(jnp.zeros(()), state, neighbours)[0])

@@ -5,11 +5,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from difsim.particles.neighbours import Neighbours
 from difsim.sph import Continuum, CubicSpline, DruckerPrager, Murnaghan, Tool, Viscosity
 from difsim.sph.corrections import XSPH, ArtificialStress, GradientCorrection
 from difsim.sph.density import FixedDensity
 from difsim.sph.soil import Compression, PlaneStrain
+from tests.helpers import list_neighbours
 
 SPACING = 0.01
 
@@ -101,7 +101,7 @@ def test_corrections_are_exact_for_linear_motion():
     rng = np.random.default_rng(3)
     x = lattice((0, 7), (0, 7)) + rng.normal(size=(2, 49)) * 0.1 * SPACING
     model, state = assemble(x, [], corrections=CORRECTIONS, balance=FixedDensity())
-    neighbours = Neighbours.allocate(x, 2.5 * SPACING, 0.0)
+    neighbours = list_neighbours(x, 2.5 * SPACING, 0.0)
     field = eqx.filter_jit(lambda state: model.field(jnp.zeros(()), state, neighbours)[0])
     linear = jnp.array([[0.2, 0.5], [-0.1, 0.3]])
     rate = field(eqx.tree_at(lambda s: s.velocity, state, linear @ state.position))
@@ -124,7 +124,7 @@ def test_artificial_stress_spreads_a_clump_under_tension():
     for corrections in ((), (ArtificialStress(SPACING, 1.0, 4.0),)):
         model, state = assemble(x, [], corrections=corrections)
         tensed = eqx.tree_at(lambda s: s.stress, state, 1e3 * jnp.tile(jnp.eye(3)[:, :, None], 49))
-        near = Neighbours.allocate(x, 2.5 * SPACING, 0.0)
+        near = list_neighbours(x, 2.5 * SPACING, 0.0)
         rate, _ = eqx.filter_jit(model.field)(jnp.zeros(()), tensed, near)
         pull[len(corrections)] = float(rate.velocity[0, 24])
     assert pull[1] < 0 < pull[0]

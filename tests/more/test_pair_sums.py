@@ -6,11 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from difsim.particles.neighbours import Neighbours
 from difsim.particles.parts import CHUNK
 from difsim.particles.sums import pair_sums, sum_in_blocks, sum_in_parts
 from difsim.particles.vectors import dot, minus, times
-from tests.helpers import assert_same_function, close
+from tests.helpers import assert_same_function, close, list_neighbours
 
 REACH = 0.12
 
@@ -41,7 +40,7 @@ def scene(request):
     rng = np.random.default_rng(request.param)
     x = jnp.asarray(rng.random((2, request.param)) * (request.param / 200) ** 0.5)
     samples = {"x": (x[0], x[1]), "charge": jnp.asarray(rng.random(request.param))}
-    return Neighbours.allocate(x, REACH, 0.02), Spring(jnp.asarray(3.0)), samples
+    return list_neighbours(x, REACH, 0.02), Spring(jnp.asarray(3.0)), samples
 
 
 def test_values_and_derivatives_are_those_of_the_dense_sum(scene):

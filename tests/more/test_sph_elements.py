@@ -8,7 +8,6 @@ import pytest
 from scipy.integrate import trapezoid
 
 from difsim import FixedSteps, Unrolled, allocate, simulate
-from difsim.particles.neighbours import Neighbours
 from difsim.sph import Continuum, CubicSpline, DruckerPrager
 from difsim.sph.continuum import ContinuumMotion
 from difsim.sph.corrections import tension
@@ -18,7 +17,7 @@ from difsim.sph.tools import Carried, Sliding, Turning
 from difsim.stepping.marching import Progress
 from tests.core.test_sph import SOIL, block, field, grid
 from tests.core.test_sph_elements import CORRECTIONS, ELASTIC, SPACING, assemble, lattice
-from tests.helpers import check_gradients, to_single
+from tests.helpers import check_gradients, list_neighbours, to_single
 
 
 def run_until(model, state, time, dt) -> Progress:
@@ -78,7 +77,7 @@ def test_only_positions_and_tools_stay_float64():
     walls = [(lattice((-3, 0), (0, 7)), (1, 0)), (lattice((-3, 10), (-3, 0)), None)]
     model, state = assemble(solid, walls, gravity=9.81, corrections=CORRECTIONS)
     motion = ContinuumMotion(jnp.asarray(0.0), state, state, {}, {})
-    near = Neighbours.allocate(state.position, 2.5 * SPACING, 0.0, rigid=model.rigid)
+    near = list_neighbours(state.position, 2.5 * SPACING, 0.0, rigid=model.rigid)
     soil = DruckerPrager(1e6, 0.3, 0.5, density=2000.0)
     for material, way in ((soil, Continuum.step), (ELASTIC, Continuum.attempt)):
         whole = eqx.tree_at(lambda m: m.material, model, material)
@@ -161,7 +160,7 @@ def strain_error(d, kernel, support):
     model, state, _ = block(grid(d, 1.0, cells) - (cells - 1) / 2, 1.0)
     model = eqx.tree_at(lambda m: m.kernel, model, kernel(support))
     state = eqx.tree_at(lambda s: s.velocity, state, state.position)
-    near = Neighbours.allocate(state.position, 3.0, 0.0)  # of the widest support: one program for all of them
+    near = list_neighbours(state.position, 3.0, 0.0)  # of the widest support: one program for all of them
     rate = field(model, state, near).stress[0, 0, state.density.size // 2]
     expansion = jnp.diag(jnp.array([1.0, 1.0, float(d == 3)]))
     return float(rate / SOIL.rate(jnp.zeros((3, 3)), expansion)[0, 0]) - 1
