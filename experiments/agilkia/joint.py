@@ -45,7 +45,7 @@ class Effort:
     pairs: int
 
 
-USUAL, QUICK = Effort(500, 60_000, 1600, 6400, 2000, 1000), Effort(20, 1500, 320, 320, 60, 60)
+USUAL, QUICK = Effort(500, 120_000, 3200, 12_800, 2000, 1000), Effort(20, 1500, 320, 320, 60, 60)
 
 
 class Flight(eqx.Module):
