@@ -20,8 +20,7 @@ from .parameters import Discrete
 from .problem import Evaluation, Problem
 from .programs import Programs
 from .sweeps import WIDE_CHUNK, compute_parts
-
-SENT = 16  # simulations that an executor is given at once
+from .threads import AT_ONCE
 
 
 class Cube:
@@ -140,7 +139,7 @@ class Cube:
     def _evaluations(self, x: np.ndarray) -> Evaluation:
         """The simulations of rows: one by one in threads, or side by side where that is sooner or wanted."""
         if self.executor is not None:
-            parts = {str(i): partial(self.simulate_rows, x[i : i + SENT]) for i in range(0, len(x), SENT)}
+            parts = {str(i): partial(self.simulate_rows, x[i : i + AT_ONCE]) for i in range(0, len(x), AT_ONCE)}
             found = _join(compute_parts(parts, executor=self.executor).values())
             self.programs.statuses += found.status.tolist()
             return found

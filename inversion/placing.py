@@ -29,7 +29,6 @@ def place(
     `prior`: its share. **Returns:** Kernels.
     **Source:** West (1993), the centres; Givens and Raftery (1996), local covariances.
     """
-    weights = balance(cube, u, weights)
     kept = weights > TINY * weights.max()
     u, weights = u[kept], weights[kept] / weights[kept].sum()
     if len(u) > DRAWS:
@@ -101,8 +100,10 @@ def place_best(
     """
     from scipy.special import logsumexp
 
+    weights = {power: balance(cube, particles.u, particles.weights(power)) for power in (1.0, POWER)}
+
     def evaluate(power: float, window: float) -> Kernels:
-        return place(cube, particles.u, particles.weights(power), window, prior)
+        return place(cube, particles.u, weights[power], window, prior)
 
     tried = range(WINDOWS.size) if last is None else range(max(0, last - 1), min(last + 2, WINDOWS.size))
     choices = [evaluate(1.0, WINDOWS[i]) for i in tried]
