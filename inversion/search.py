@@ -21,9 +21,9 @@ from .threads import map_in_threads
 from .weighted import WeightedDraws
 
 # Kernels are settled when the effective share of their draws is good, new ones do not multiply it by so much, and
-# evidences agree within so many standard errors, twice. Draws may end without that after so many generations,
-# and after twice as many with weights that cannot be trusted.
-GOOD, GROWTH, AGREES, GENERATIONS = 0.4, 1.1, 2.0, 12
+# evidences agree within so many standard errors, twice. After so many generations a lower share will do, and draws may
+# end without that; after twice as many with weights that cannot be trusted.
+GOOD, LATE, GROWTH, AGREES, GENERATIONS = 0.4, 0.2, 1.1, 3.0, 12
 MORE = 1.25  # so many times the draws are worth to place kernels again, which takes as long as some hundred simulations
 # A point whose posterior density is so many times the one that is drawn from is on a peak, which counts with this part
 # of the evidence or more; the most peaks, and the least share of the draws from one and the most from all.
@@ -159,7 +159,8 @@ class Search:
         """Whether the last kernels are good, no better than those before, and find the evidence that both halves do."""
         last = np.concatenate([half.last_log_ratio for half in self.halves])
         share, before, self.share = share_of(last), self.share, max(self.share, share_of(last))
-        is_good = self.number > 1 and GOOD <= share < GROWTH * before
+        good = GOOD if self.number < GENERATIONS - 1 else LATE
+        is_good = self.number > 1 and good <= share < GROWTH * before
         halves = [evidence_of(half.log_ratio) for half in self.halves]
         return is_good and agree(evidence_of(last), self.evidence) and agree(*halves)
 
