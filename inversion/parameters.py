@@ -304,9 +304,9 @@ class Discrete(AbstractInterval):
     def physical(self, s: Numbers) -> Numbers:
         # A value comes back from its s with all digits: `predict` may compare it, or take its integer.
         p, selected = self.hull.physical(s), jax.vmap(self.hull.to_prior_scale)(self.values)
-        nearest = jnp.argmin(jnp.abs(selected - s))
-        is_value = jnp.abs(selected[nearest] - s) <= 64.0 * jnp.finfo(selected.dtype).eps
-        return p + jax.lax.stop_gradient(jnp.where(is_value, self.values[nearest] - p, 0.0))
+        apart = jnp.abs(jnp.subtract.outer(s, selected))
+        is_value = apart.min(axis=-1) <= 64.0 * jnp.finfo(selected.dtype).eps
+        return p + jax.lax.stop_gradient(jnp.where(is_value, self.values[apart.argmin(axis=-1)] - p, 0.0))
 
     def to_prior_scale(self, p: Numbers) -> Numbers:
         return self.hull.to_prior_scale(p)
