@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from difsim.session import compile_sooner
+from difsim.status import Status
 from difsim.wide import accelerators, has_many_rows, put
 
 from .executors import Sent
@@ -42,10 +43,15 @@ class Cube:
         self.simulate_rows = Sent(partial(_simulate_rows, self.relax))
         self.programs = Programs(self.relax)
         self.active = np.flatnonzero(np.asarray(self.relax.free_mask))
-        self.calls = Calls()
         self.kept = np.ones(tuple(self.choices.values()), bool)
         if not self.active.size:
             raise ValueError("sample: every unknown is held: nothing to draw")
+
+    @property
+    def calls(self) -> Calls:
+        """The simulations so far, and those that failed."""
+        statuses = np.array(self.programs.statuses, int)
+        return Calls(statuses.size, 0, int(np.sum(statuses != Status.OK)))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -121,12 +127,7 @@ class Cube:
         """The log-likelihood [rows] of the data, -infinity where the simulation failed or the leaf is not kept."""
         x, found, here = self._map(_unfold, u), np.full(len(u), -np.inf), self._is_kept(u)
         if here.any():
-            found[here] = self._simulate(x[here])
-        return found
-
-    def _simulate(self, x: np.ndarray) -> np.ndarray:
-        found = np.asarray(self._evaluations(x).log_likelihood, float)
-        self.calls = self.calls + Calls(len(x), 0, int(np.sum(np.isneginf(found))))
+            found[here] = self._evaluations(x[here]).log_likelihood
         return found
 
     def simulations(self, u: Float[np.ndarray, "rows k"]) -> Evaluation:
@@ -167,14 +168,6 @@ class Cube:
         """The sums [rows] of squares of the data's scores, which are unit normal for the right model."""
         x = self._map(_unfold, u)
         return np.asarray(_square_scores(self.relax, x, self._evaluations(x).predictions))
-
-    def misfit_offset(self, u: Float[np.ndarray, "rows k"], log_likelihood: Float[np.ndarray, " rows"]) -> float:
-        """The constant that known normal errors add to the sum of squares of scores: of their size, 0 for a sigma.
-
-        **Arguments:** `u`, points; their `log_likelihood`. **Returns:** the constant, NaN where no point is valid.
-        """
-        best = [int(np.argmax(log_likelihood))]
-        return -2.0 * log_likelihood[best].item() - self.squared_scores(u[best]).item()
 
     def _map(self, program: Callable[..., Array], u: np.ndarray) -> np.ndarray:
         """The rows [rows, n] of a program at points, of which it gets some again: it is compiled for few sizes."""

@@ -39,7 +39,7 @@ def weigh_leaves(cube: Cube, bound: Bound, key: Array) -> dict[str, np.ndarray]:
     u = np.asarray(jax.random.uniform(key, (PILOT, cube.active.size)))
     u = cube.move_to_leaves(u, best[np.arange(PILOT) % best.size])
     found = cube.log_likelihood(u)
-    offset = cube.misfit_offset(u, found)
+    offset = cube.problem.data.least_misfit
     ceiling = np.array([_ceiling(least - offset, gaussian) for least in bounds]) - 0.5 * offset
     evidence = logsumexp(found) - np.log(PILOT / best.size)  # the sum over these leaves
     return {"kept": ~(ceiling - evidence < np.log(WEIGHT)).reshape(shape), "ceiling": ceiling.reshape(shape)}

@@ -39,6 +39,11 @@ class AbstractObservation(eqx.Module):
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters of the problem that the comparison needs."""
 
+    @property
+    @abc.abstractmethod
+    def least_misfit(self) -> float:
+        """The misfit of a perfect prediction, for known normal errors: 0 for a sigma or a covariance."""
+
     @abc.abstractmethod
     def compare(self, prediction: Any, p: Mapping[str, Array]) -> Compared:
         """The rows and the misfit of a prediction.
@@ -114,6 +119,10 @@ class Observation(AbstractObservation):
     @property
     def parameters(self) -> tuple[str, ...]:
         return self.noise.parameters + (() if self.discrepancy is None else (self.discrepancy,))
+
+    @property
+    def least_misfit(self) -> float:
+        return float(self.noise.compare(jnp.zeros(self.size), self._error, {}).misfit)
 
     def compare(self, prediction: Any, p: Mapping[str, Array]) -> Compared:
         """The rows and the misfit; with known normal errors r = L^-1 (prediction - value), covariance = L L^T.
@@ -209,6 +218,11 @@ class Observations(eqx.Module):
     def is_sum_of_squares(self) -> bool:
         """Whether the misfit is the sum of squares of the rows, as for known normal errors."""
         return all(self.table[name].noise.is_sum_of_squares for name in self.names)
+
+    @property
+    def least_misfit(self) -> float:
+        """The misfit of perfect predictions, where it `is_sum_of_squares`; a constant of known sizes of errors."""
+        return sum(self.table[name].least_misfit for name in self.names)
 
     @property
     def fitted_errors(self) -> tuple[str, ...]:

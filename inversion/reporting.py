@@ -26,6 +26,7 @@ def build_posterior(problem: Problem, cube: Cube, sampled: Draws) -> Posterior:
         share = probability * math.prod(cube.choices.values())  # by that of the prior
         evidence = sampled.log_evidence + float(np.log(share)) if share > 0.0 else -np.inf
         leaves.append(Leaf(cube.assignment(values), probability, error, evidence))
+    p_value = _p_value(problem, cube, sampled)  # which simulates, before these are counted
     by_name = lambda u: dict(zip(labels, cube.physical(u)[:, cube.active].T, strict=True))  # noqa: E731
     return Posterior(
         problem=problem,
@@ -33,7 +34,7 @@ def build_posterior(problem: Problem, cube: Cube, sampled: Draws) -> Posterior:
         prior=by_name(sampled.prior),
         leaves=tuple(sorted(leaves, key=lambda leaf: -leaf.probability)),
         calls=cube.calls,
-        p_value=_p_value(problem, cube, sampled),
+        p_value=p_value,
         sampled=sampled,
         statuses=Status.tally(cube.programs.statuses),
     )
@@ -45,8 +46,7 @@ def _p_value(problem: Problem, cube: Cube, sampled: Draws) -> float:
 
     u, weights = sampled.u.reshape(-1, sampled.u.shape[-1]), sampled.weights.ravel()
     if problem.data.is_sum_of_squares:
-        found = sampled.log_likelihood.ravel()
-        squares = np.maximum(-2.0 * found - cube.misfit_offset(u, found), 0.0)
+        squares = np.maximum(-2.0 * sampled.log_likelihood.ravel() - problem.data.least_misfit, 0.0)
         return float(np.sum(weights * gammaincc(0.5 * problem.data.size, 0.5 * squares)))
     squares = cube.squared_scores(u[resample_draws(jax.random.PRNGKey(0), weights, 50)])
     return float(np.mean(gammaincc(0.5 * problem.data.size, 0.5 * squares)))

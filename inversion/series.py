@@ -124,6 +124,10 @@ class Series(AbstractObservation):
     def parameters(self) -> tuple[str, ...]:
         return tuple(x for x in self.sensor.values() if isinstance(x, str)) + self.observed.parameters
 
+    @property
+    def least_misfit(self) -> float:
+        return self.observed.least_misfit
+
     def compare(self, prediction: Any, p: Mapping[str, Array]) -> Compared:
         return self.observed.compare(self.readings(prediction, p), p)
 
