@@ -21,7 +21,7 @@ def python_blocks(page: Path | str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
 
 
-def published(name: str | Path) -> Path:
+def find_published(name: str | Path) -> Path:
     """A file of published shapes or measurements; a test that has none is skipped."""
     path = Path(os.environ.get("DIFSIM_DATA", "")) / name
     if not path.is_file():

@@ -7,7 +7,7 @@ import pytest
 import trimesh
 
 from difsim import mesh
-from tests.helpers import published
+from tests.helpers import find_published
 
 SIDES = np.array([1.0, 2.0, 3.0])
 FAR = np.array([1e4, -2e4, 3e4])
@@ -208,7 +208,7 @@ REAL = [
 
 @pytest.mark.parametrize("name,volume,centroid", REAL)
 def test_real_bodies(name, volume, centroid):
-    path = published(name)
+    path = find_published(name)
     # The published Phobos has two faces of 4000 that lie inside out, as the exact winding number finds, too.
     folds = "Phobos" in name
     with pytest.warns(UserWarning, match="2 of 4000 faces") if folds else contextlib.nullcontext():
@@ -220,7 +220,7 @@ def test_real_bodies(name, volume, centroid):
 
 
 def test_inertia_of_67p_from_its_tetrahedra():
-    body = mesh.load(published("67P/67p_shap5_cheops_96834f.obj"), "km")
+    body = mesh.load(find_published("67P/67p_shap5_cheops_96834f.obj"), "km")
     corners = body.vertices[body.faces] - body.centroid
     six_volumes, sums = np.linalg.det(corners), corners.sum(axis=1)
     second = np.einsum("f,fai,faj->ij", six_volumes, corners, corners)
@@ -230,7 +230,7 @@ def test_inertia_of_67p_from_its_tetrahedra():
 
 
 def test_real_cobble_in_metres():
-    body = mesh.load(published("cobbles/chrono_regolith_particle_1_480f.obj"), "m")
+    body = mesh.load(find_published("cobbles/chrono_regolith_particle_1_480f.obj"), "m")
     assert body.volume == pytest.approx(8.32244e-8, rel=1e-5)
 
 

@@ -22,7 +22,7 @@ from experiments.geometry import parts
 from experiments.variables import BODY
 from inversion import Checkpoint
 from inversion.branch import enumerate_leaves
-from tests.helpers import published
+from tests.helpers import find_published
 from tests.results import assert_described, assert_spin_is_in_its_frame
 
 PHILAE = DATA / "philae.toml"
@@ -114,7 +114,7 @@ def test_a_killed_run_goes_on_and_writes_everything(tmp_path):
 
 def test_touchdown_and_next_contact_are_compared(tmp_path):
     """Every case has its row, log scores are differences of evidences, and the conflicts are those of this shape."""
-    shape = published("67P/67p_shap5_cheops_1000f.obj")
+    shape = find_published("67P/67p_shap5_cheops_1000f.obj")
     words = [sys.executable, "-m", "experiments", "agilkia", "--stage", "joint", "--quick", "--shape", shape]
     subprocess.run([*words, "--out", str(tmp_path)], check=True, capture_output=True)
     summary = json.loads((tmp_path / "joint.json").read_text())

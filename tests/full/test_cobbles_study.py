@@ -12,12 +12,12 @@ from experiments.cobbles.stones import BENNU, cobble, stone
 from experiments.harness import write
 from experiments.records import provenance
 from experiments.variables import find_undescribed
-from tests.helpers import published
+from tests.helpers import find_published
 from tests.results import assert_spin_is_in_its_frame
 
 
 def test_bennus_shape_gives_table_5():
-    published(BENNU)
+    find_published(BENNU)
     table = [(e, release(a)) for e in paper.RESTITUTIONS for a in paper.INCLINATIONS]
     e, states = zip(*table, strict=True)
     cases = collision.Cases.build(jax.tree.map(lambda *rows: jnp.stack(rows), *states), jnp.array(e))

@@ -16,7 +16,7 @@ from experiments.agilkia import bounce, chain, descent, orbits
 from experiments.agilkia.baseline import OPTIMUM
 from experiments.agilkia.files import DATA, read_lander, read_observations
 from experiments.agilkia.scenario import STRICT, experiment, problem
-from tests.helpers import published
+from tests.helpers import find_published
 from tests.ways import forward
 
 GM = units.GM_67P
@@ -151,7 +151,7 @@ def test_one_gradient_from_the_separation_to_the_second_contact():
 
 def test_the_scenario_on_a_mesh_of_67p():
     """2000 facets of SHAP5: separation within 10 m of the scenario's, which the finer mesh made; landing too."""
-    shape = mesh.load(published("67P/67p_shap5_cheops_2000f.obj"), "km")
+    shape = mesh.load(find_published("67P/67p_shap5_cheops_2000f.obj"), "km")
     field = Polyhedron(shape, GM / (units.G * shape.volume))
     row = descent.descend({"SHAP5": (field, GridSDF.from_mesh(shape, 60.0))}).isel(world=0)
     assert row["status"].item() == "OK" and row["closure"] < 1e-5

@@ -9,7 +9,7 @@ from difsim.gravity import Gridded, Polyhedron, error_map
 from difsim.gravity.sampling import field_at, sample_above_surface
 from difsim.mesh import load, surface_points
 from difsim.units import G
-from tests.helpers import check_finite, check_gradients, directions, published
+from tests.helpers import check_finite, check_gradients, directions, find_published
 from tests.more.test_gridded import AXES, BODY, CENTRE, SEMI_AXES, SPACING, mesh
 
 
@@ -53,7 +53,7 @@ def test_inside_it_is_finite_and_near(fast):
 @pytest.fixture(scope="module")
 def comet():
     """67P, its polyhedron, and the fast field on a table of 100 m."""
-    shape = load(published("67P/67p_shap5_cheops_2000f.obj"), "km")
+    shape = load(find_published("67P/67p_shap5_cheops_2000f.obj"), "km")
     exact = Polyhedron(shape, 666.2 / G / shape.volume)
     return shape, exact, Gridded.fit(exact, shape, 100.0)
 

@@ -5,13 +5,13 @@ import numpy as np
 from difsim.gravity import pack
 from difsim.mesh import load
 from difsim.units import G
-from tests.helpers import published
+from tests.helpers import find_published
 from tests.more.test_packing import depth, errors, surface
 
 
 def test_67p():
     """More of the volume than our own earlier 64.8 %; the potential within the published bounds everywhere."""
-    mesh = load(published("67P/67p_shap5_cheops_2000f.obj"), "km")
+    mesh = load(find_published("67P/67p_shap5_cheops_2000f.obj"), "km")
     packing = pack(mesh, 1 / G)
     assert packing.share > 0.648
     assert packing.clearance > 0 and packing.gap > 0

@@ -1,4 +1,4 @@
-"""What tests/core/test_scenes.py asserts of a few scenes, of all others; and the cases of the validation."""
+"""Scenes that tests/core/test_scenes.py leaves out, by its assertions; and the cases of the validation."""
 
 import json
 

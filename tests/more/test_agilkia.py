@@ -174,7 +174,7 @@ def test_energy_and_times_of_a_touchdown_add_up(optimum, name):
 
 
 def excess(limit, y):
-    """How far observables are beyond a limit."""
+    """The excess of observables over a limit."""
     found = sum(a * y[name] for name, a in limit.linear.items())
     return float(found + sum(b * y[name] ** 2 for name, b in limit.square.items()) - limit.most)
 

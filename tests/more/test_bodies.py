@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from difsim import mesh
 from difsim.mesh import surface_points
 from difsim.shape import bodies, comet_67p, shap5
-from tests.helpers import published
+from tests.helpers import find_published
 
 analogue = functools.cache(comet_67p)
 
@@ -36,7 +36,7 @@ def test_a_finer_analogue_is_the_same_body():
 
 
 def test_the_analogue_is_as_far_from_the_real_shape_as_it_says():
-    real = mesh.load(published("67P/67p_shap5_cheops_8000f.obj"), "km", size=(4.5e3, 5.5e3))
+    real = mesh.load(find_published("67P/67p_shap5_cheops_8000f.obj"), "km", size=(4.5e3, 5.5e3))
     body = analogue()
     samples = cKDTree(surface_points(body, 100_000, seed=0).points)
     distance = samples.query(real.vertices)[0]
@@ -50,8 +50,8 @@ def test_the_analogue_is_as_far_from_the_real_shape_as_it_says():
 
 
 def test_shap5_from_the_folder_of_data():
-    expected = mesh.load(published("67P/67p_shap5_cheops_96834f.obj"), "km")
-    published("67P/67p-spc.ply")
+    expected = mesh.load(find_published("67P/67p_shap5_cheops_96834f.obj"), "km")
+    find_published("67P/67p-spc.ply")
     body = shap5()
     assert len(body.faces) == len(expected.faces) == 96834
     assert body.volume == pytest.approx(18.752e9, rel=1e-5)

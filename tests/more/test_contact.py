@@ -21,7 +21,7 @@ from experiments.contact.world import Plunge
 from experiments.data_files import data_folder
 from inversion import Observations, fit, sample
 from inversion.cube import Cube
-from tests.helpers import published
+from tests.helpers import find_published
 
 DROP, SERIES = data_folder() / EXAMPLE, data_folder() / "cases" / "drop.csv"
 TD2 = data_folder() / "cases" / "philae_td2.toml"
@@ -181,7 +181,7 @@ def test_a_thrust_that_fades_takes_its_impulse():
 
 def test_gravity_of_tag_is_that_of_bennu_at_the_site():
     """Its shape with the published GM and spin, normal to the ground where the crater Hokioi is (56 N, 42 E)."""
-    path = published("Bennu/bennu_osirisrex2019_2692f.obj")
+    path = find_published("Bennu/bennu_osirisrex2019_2692f.obj")
     bennu, gm, spin = load(path, "km"), 4.892, 2 * np.pi / (4.2975 * 3600)
     corners = bennu.vertices[bennu.faces]
     normals, middles = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), corners.mean(axis=1)

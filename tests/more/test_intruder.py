@@ -14,7 +14,7 @@ from experiments.intruder.media import cut_path
 from experiments.intruder.published import formula
 from experiments.intruder.scene import BASE
 from experiments.intruder.soil import fill_ball
-from tests.helpers import published
+from tests.helpers import find_published
 
 
 def test_a_derivative_is_right_until_it_first_parts():
@@ -38,7 +38,7 @@ def test_formula_is_near_the_law_of_katsuragi_and_durian(speed, depth):
 
 
 def test_heights_of_the_codes_are_those_of_the_record():
-    table = published("Dosta2024/ball_25000_displacement.csv")
+    table = find_published("Dosta2024/ball_25000_displacement.csv")
     rows = {float(row["time_s"]): row for row in csv.DictReader(table.read_text().splitlines())}
     for time, (mean, deviation) in SEEN.items():
         means, of_beds = (

@@ -15,7 +15,7 @@ from difsim.gravity import Polyhedron
 from difsim.mesh import load
 from difsim.units import G
 from tests.core.test_polyhedron import CUBE, at_point, evaluate, icosphere
-from tests.helpers import published, slope, to_single
+from tests.helpers import find_published, slope, to_single
 
 
 def _shapes(vertices: int, faces: int) -> Polyhedron:
@@ -58,7 +58,7 @@ np.savez(sys.argv[2], U=U, g=g, gradient=gradient)
 )
 def test_polyhedral_gravity_finds_the_same(name, tmp_path: Path):
     """1000 points in and out of a real body; the peer runs in a process of its own, since its licence is GPL."""
-    mesh, density = load(published(f"{name}.obj"), "km"), 1000.0
+    mesh, density = load(find_published(f"{name}.obj"), "km"), 1000.0
     size = np.abs(mesh.vertices).max()
     rng = np.random.default_rng(0)
     beneath = mesh.vertices[rng.integers(len(mesh.vertices), size=500)] * rng.uniform(0.05, 0.99, (500, 1))

@@ -132,7 +132,7 @@ def test_a_slide_that_does_not_end_has_a_derivative():
 
 
 def find_end_of_endless_slide(attitude):
-    """Where the root would be, after a check of the derivative where it is not taken."""
+    """The time of the root, after a check of the derivative where it is not taken."""
     normal, fall = slope_axes(jnp.array(0.3))
     model = HardBody(
         RigidBody(2.0, np.diag([8e-3, 9e-3, 1e-2])),
