@@ -97,6 +97,7 @@ def response_problem(
     key: Array,
     samples: int = 64,
     has_scatter: bool = True,
+    map_rows: Callable[[Callable, Any], Any] = map_batched,
 ) -> tuple[Problem, ResponseSurface]:
     """Pose a problem whose simulator is the response surface of a chaotic one, for a fit without its derivatives.
 
@@ -106,7 +107,8 @@ def response_problem(
     **Arguments:** `parameters` and `data`, of `Observation` with a sigma, as of `Problem`; `simulate(values, key)`, as
     its `predict`, where the random `key` draws what is not known of a run, such as the place where a ball lands; `key`;
     `samples`, the number of simulations; `has_scatter`: False for data that are means of many outcomes, to which only
-    the error of the surface's mean is added. **Returns:** the problem, for `fit`, `identify` or `sample`, and the
+    the error of the surface's mean is added; `map_rows(f, rows)`, which gives f of each row: a loop, for a `simulate`
+    that JAX cannot trace. **Returns:** the problem, for `fit`, `identify` or `sample`, and the
     surface, as a function of the unknowns scaled by their priors.
     **Raises:** ValueError for data without a sigma, and as `Problem` and `response_surface`.
     """
@@ -127,7 +129,7 @@ def response_problem(
         return jnp.where(run.status == Status.OK, found, jnp.nan)
 
     keys = jax.random.key_data(jax.random.split(draws, samples))
-    surface = response_surface(points, map_batched(outcome, (points, keys)))
+    surface = response_surface(points, map_rows(outcome, (points, keys)))
     ends = np.cumsum([one.size for one in seen.values()])[:-1]
 
     def by_name(flat: Float[Array, " m"]) -> dict[str, Array]:

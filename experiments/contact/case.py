@@ -5,7 +5,7 @@ The keys are the declared quantities of `Plunge`, of the ground's law and of `Se
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,15 +18,20 @@ from difsim.declarations import quantities
 from experiments.agilkia import keys
 from experiments.agilkia.files import read_changed
 from experiments.agilkia.keys import ANY, SCALAR, Numbers, Text
+from experiments.contact.grains import GrainBed
 from experiments.contact.sensor import ENDLESS, Sensor
-from experiments.contact.world import SHAPES, Plunge
+from experiments.contact.shapes import SHAPES, Shape, read_shape
+from experiments.contact.soil import Soil
+from experiments.contact.throws import Thrown
+from experiments.contact.world import Plunge
 from inversion import Bounded, Discrete, Fixed, Gaussian, Log, Observation, Observations, Series
 from inversion.noise import Censored
 from inversion.unknowns import AbstractParameter
 
 EXAMPLE = "cases/drop.toml"
 COLUMNS = "t_s", "a_m_per_s2"  # of a series
-GROUNDS: dict[str, type[Poncelet] | type[Regolith]] = {"poncelet": Poncelet, "regolith": Regolith}
+SIMULATED = {"grains": GrainBed, "soil": Soil}
+GROUNDS: dict[str, type[eqx.Module]] = {"poncelet": Poncelet, "regolith": Regolith} | SIMULATED
 TWO = "two numbers, the first one less"
 FORMS = {
     "uniform": TWO,
@@ -56,9 +61,7 @@ class Law:
         if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= FORMS.keys():
             return f"must be one of {', '.join(f'{{ {name} = {what} }}' for name, what in FORMS.items())}"
         ((form, given),) = value.items()
-        if wrong := dataclasses.replace(self.holds, shapes=((ANY,),)).refuse(
-            given[:1] if form == "normal" else given
-        ):
+        if wrong := replace(self.holds, shapes=((ANY,),)).refuse(given[:1] if form == "normal" else given):
             return wrong
         try:
             self.prior(value)
@@ -86,10 +89,12 @@ class Law:
 
 @dataclass(frozen=True)
 class Case:
-    """One contact: its `title`; the `law` of the ground; all `parameters` by name, known or not; the `data`; the
-    `times` after touch, s, at which depth and speed were measured; the `series`, as it was read."""
+    """One contact: its `title`; the `shapes` that the body may have; the `law` of the ground; all `parameters` by name,
+    known or not; the `data`; the `times` after touch, s, at which depth and speed were measured; the `series`, as it
+    was read."""
 
     title: str
+    shapes: tuple[Shape, ...]
     law: str
     parameters: dict[str, AbstractParameter]
     data: Observations
@@ -102,11 +107,17 @@ class Case:
         return [name for name, each in self.parameters.items() if not isinstance(each, Fixed)]
 
 
-def read_case(path: Path, series: Path | None = None, changed: Mapping[str, Any] = MappingProxyType({})) -> Case:
+def read_case(
+    path: Path,
+    series: Path | None = None,
+    shape: Path | None = None,
+    changed: Mapping[str, Any] = MappingProxyType({}),
+) -> Case:
     """Read a file of a contact, such as data/cases/drop.toml.
 
     **Arguments:** `path`; `series`: a CSV file with the COLUMNS, where there is one; without it the sensor is left
-    out; `changed`: "table.key" -> value, in place of the file's. **Returns:** the case. **Raises:** `ValueError` that
+    out; `shape`: a mesh or a lander, where the file names no shape; `changed`: "table.key" -> value, in place of the
+    file's. **Returns:** the case. **Raises:** `ValueError` that
     names file, key and remedy.
     """
     tables = read_changed(path, changed, EXAMPLE)
@@ -116,7 +127,9 @@ def read_case(path: Path, series: Path | None = None, changed: Mapping[str, Any]
         raise ValueError(f"{path}: title = {title!r} {wrong}")
     if not (isinstance(law, str) and law in GROUNDS):
         raise ValueError(f"{path}: give [ground] law = {' or '.join(map(repr, GROUNDS))}, not {law!r}")
-    declared = _list_quantities(GROUNDS[law])
+    if law in SIMULATED and series is not None:
+        raise ValueError(f"{path}: law = {law!r} is simulated a few times: it takes no series")
+    declared = _list_quantities(law)
     tables_known = {*declared, "unknowns", "observations"}
     if extra := set(tables) - tables_known:
         raise ValueError(f"{path}: unknown tables {sorted(extra)}; there are {sorted(tables_known)}")
@@ -126,24 +139,36 @@ def read_case(path: Path, series: Path | None = None, changed: Mapping[str, Any]
         keys.check(path, where, tables.setdefault(where, {}), {}, holds | words.get(where, {}), confirmed)
     laws = {key: Law(row.holds) for table in declared.values() for key, row in table.items()}
     keys.check(path, "unknowns", tables.setdefault("unknowns", {}), {}, laws, confirmed)
-    parameters = {"roundness": _read_shape(path, tables["body"].get("shape"))}
+    parameters: dict[str, AbstractParameter] = {}
+    if shape is None:
+        shapes, parameters["shape"] = _read_shapes(path, tables["body"].get("shape"))
+    elif "shape" in tables["body"]:
+        raise ValueError(f"{path}: [body] shape is that of {shape}: leave it out")
+    else:
+        shapes, parameters["shape"] = (read_shape(shape),), Fixed(0.0)
+    own = {"radius": shapes[0].radius, "mass": shapes[0].mass}
     for where, table in declared.items():
         if where != "sensor" or series is not None:
             for key, row in table.items():
-                parameters[row.name] = _read_parameter(path, where, key, row, tables)
+                default = row.default if own.get(row.name) is None else own[row.name]
+                parameters[row.name] = _read_parameter(path, where, key, replace(row, default=default), tables)
     readings = None if series is None else Series.read(series, COLUMNS, sigma=1.0, unit="m/s2")
     data, times = _read_observations(path, tables.get("observations", {}), confirmed)
     if readings is not None:
         data["series"], parameters["range"] = _censor(readings, parameters["noise"])
-    if parameters["restitution"] != Fixed(0.0, "1") and (
+    if parameters.get("restitution", Fixed(0.0, "1")) != Fixed(0.0, "1") and (
         {"series", "speed"} & data.keys() or times["depth"] < np.inf
     ):
         raise ValueError(f"{path}: what is read at a time knows no rebound: leave restitution out")
+    if law in SIMULATED and any(isinstance(q, Discrete) for q in parameters.values()):
+        raise ValueError(
+            f"{path}: law = {law!r} is simulated a few times: it takes no choice, make a case of each"
+        )
     if not data:
         raise ValueError(
             f"{path}: nothing was measured: give a table such as [observations.depth], or --series FILE"
         )
-    return Case(title, law, parameters, Observations(data), times, readings)
+    return Case(title, shapes, law, parameters, Observations(data), times, readings)
 
 
 @dataclass(frozen=True)
@@ -155,9 +180,11 @@ class Row:
     default: Any
 
 
-def _list_quantities(ground: type[eqx.Module]) -> dict[str, dict[str, Row]]:
-    """The quantities of each table by their keys."""
-    bodies = {name: q for name, q in quantities(Plunge).items() if name != "roundness"}
+def _list_quantities(law: str) -> dict[str, dict[str, Row]]:
+    """The quantities of each table by their keys. A body that is simulated has no thrust, and stays where it stops."""
+    ground, bodies = GROUNDS[law], quantities(Plunge)
+    if law in SIMULATED:
+        bodies = {name: q for name, q in bodies.items() if name in Thrown._fields}
     site = {"gravity": bodies.pop("gravity")}
     own = {name: q for name, q in quantities(ground).items() if name != "gravity"}  # that of the site
     tables = {"body": (Plunge, bodies), "site": (Plunge, site), "ground": (ground, own)}
@@ -183,12 +210,16 @@ def _read_parameter(path: Path, where: str, key: str, row: Row, tables: Mapping[
     return Fixed(float(row.default if number is None else number), unit)
 
 
-def _read_shape(path: Path, given: Any) -> AbstractParameter:
+def _read_shapes(path: Path, given: Any) -> tuple[tuple[Shape, ...], AbstractParameter]:
+    """The shapes that are named, and the parameter that is the number of one of them."""
     names = [given] if isinstance(given, str) else given
     if not names or not set(names) <= SHAPES.keys():
-        raise ValueError(f"{path}: [body] shape = {given!r} must be of {list(SHAPES)}, one of them or a list")
-    values = [SHAPES[name] for name in names]
-    return Fixed(values[0]) if len(values) == 1 else Discrete(values, labels=names)
+        raise ValueError(
+            f"{path}: [body] shape = {given!r} must be of {list(SHAPES)}, one of them or a list, or left out, with a "
+            "mesh or a lander as --shape FILE"
+        )
+    shapes = tuple(SHAPES[name] for name in names)
+    return shapes, Fixed(0.0) if len(shapes) == 1 else Discrete(range(len(shapes)), labels=names)
 
 
 def _read_observations(

@@ -4,21 +4,27 @@ from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from difsim import Status
 from difsim.declarations import is_valid, quantities
 from difsim.typing import Scalar
-from experiments.contact.case import GROUNDS, Case
+from experiments.contact.case import GROUNDS, SIMULATED, Case
 from experiments.contact.sensor import Sensor
+from experiments.contact.shapes import Section
 from experiments.contact.world import Motion, Plunge
 from inversion import Problem
 
 
 class Model(eqx.Module):
-    """The simulation of a case: parameters by name to the measured quantities by name, and a status."""
+    """The simulation of a case: parameters by name to the measured quantities by name, and a status.
 
+    `sections` of the shapes, of which one of the parameters is the number.
+    """
+
+    sections: Section
     times: dict[str, Scalar]
     clock: Float[Array, " k"]
     law: str = eqx.field(static=True)
@@ -27,12 +33,8 @@ class Model(eqx.Module):
     def __call__(self, p: Mapping[str, Array]) -> tuple[dict[str, Any], Array]:
         plunge = self.build(p)
         motion = plunge.fall()
-        found = {
-            "depth": motion.depth_at(self.times["depth"]),
-            "duration": motion.time[-1] + plunge.time_out(motion.depth[-1]),
-            "speed": motion.speed_at(self.times["speed"]),
-            "peak_deceleration": motion.peak_deceleration,
-        }
+        found = motion.measure(self.times)
+        found["duration"] += plunge.time_out(motion.depth[-1])
         parts = [plunge]
         if "series" in self.measured:
             sensor = build_sensor(p)
@@ -47,7 +49,8 @@ class Model(eqx.Module):
         kind = GROUNDS[self.law]
         own = {name: p[name] for name in quantities(kind)}
         body = {name: p[name] for name in quantities(Plunge)}
-        return Plunge(kind(**own), **body)
+        section = jax.tree.map(lambda x: x[jnp.asarray(p["shape"]).astype(int)], self.sections)
+        return Plunge(kind(**own), **body, section=section)
 
     def fall(self, p: Mapping[str, Array]) -> Motion:
         """The motion. **Arguments:** `p`, parameters by name."""
@@ -60,10 +63,13 @@ def build_sensor(p: Mapping[str, Array]) -> Sensor:
 
 
 def build_model(case: Case) -> Model:
-    """The simulation of a case."""
+    """The simulation of a case, of a law of the ground. **Raises:** `ValueError` for grains and soil."""
+    if case.law in SIMULATED:
+        raise ValueError(f"{case.title}: law = {case.law!r} is simulated, which only --stage fit does")
     clock = jnp.zeros(0) if case.series is None else case.series.times
     times = {name: jnp.asarray(time) for name, time in case.times.items()}
-    return Model(times, clock, case.law, case.data.names)
+    sections = jax.tree.map(lambda *each: jnp.stack(each), *(shape.section for shape in case.shapes))
+    return Model(sections, times, clock, case.law, case.data.names)
 
 
 def pose(case: Case) -> Problem:

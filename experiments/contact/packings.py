@@ -3,26 +3,24 @@
 Beds and grains are shares of the plate's radius. What the law leaves is added to the sigmas of the case.
 """
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from difsim import Courant, Status, allocate, run
-from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
-from difsim.beds.specification import Bed
+from difsim import Status
 from difsim.contact import Poncelet
-from difsim.dem import HertzMindlin
-from experiments.beds import build_disc, place_disc, settle
+from experiments.beds import settle
 from experiments.contact.assumptions import Row, weigh
 from experiments.contact.case import read_case
+from experiments.contact.grains import GrainBed
 from experiments.contact.model import pose
 from experiments.contact.pictures import draw_packings
+from experiments.contact.shapes import PLATE, SHAPES
+from experiments.contact.throws import Thrown, end_at_stop, follow_path
 from experiments.contact.world import Plunge
 from experiments.harness import Found
 from experiments.variables import describe
@@ -32,23 +30,11 @@ from inversion.progress import show_progress
 
 GRAIN, WIDTH, DEEP = 0.3, 7.5, 5.0  # diameter of grains, width and depth of the bed: over the plate's radius
 COARSE = 0.8  # diameter of the grains of a smoke test
-THICK = 0.4  # of the plate, over its radius
 MODULUS, POISSON, RESTITUTION, DENSITY = 1e6, 0.25, 0.5, 1800.0  # Pa: grains overlap by 1 % at 1 kPa; kg/m³
-POUR, RESTS = 1.0, 1e-3  # m/s² while grains are poured, and come to rest: in less that takes ten times as long
 POURED = {"loose": 1.0, "dense": 0.02}  # friction while they are poured
 FRICTIONS = 0.3, 0.7  # and while the plate is pressed in
 PARTS, CLOSE = 40, 0.01  # speeds of a path that the law is fitted to, and how closely, over that of touch
 PRIORS = {"strength": Log(1e-3, 1e4, "Pa"), "hardening": Log(1e-3, 1e5, "Pa/m"), "drag": Log(0.1, 1e5, "kg/m3")}
-COURANT, SKIN, ROOM = 0.7, 0.1, 1.5
-
-
-class Plate(NamedTuple):
-    """The plate of a case: kg, m, m/s at touch, and the gravity m/s² there."""
-
-    mass: float
-    radius: float
-    speed: float
-    gravity: float
 
 
 def compare(case_file: Path, count: int, seed: int, is_quick: bool) -> Found:
@@ -60,16 +46,18 @@ def compare(case_file: Path, count: int, seed: int, is_quick: bool) -> Found:
     case = read_case(case_file)
     cube = Cube(pose(case))
     medians = cube.problem.to_dict(jnp.asarray(cube.physical(np.full((1, cube.active.size), 0.5))[0]))
-    plate = Plate(*(float(medians[name]) for name in Plate._fields))
+    plate = Thrown(SHAPES["plate"].solid, *(float(medians[name]) for name in Thrown._fields[1:]))
     read = {name: case.times[name] for name in case.data.names if 0 < case.times.get(name, 0.0) < np.inf}
-    if not read or medians["roundness"]:
+    if not read or any(shape is not SHAPES["plate"] for shape in case.shapes):
         raise ValueError(f"{case_file}: --stage packings takes a plate with a depth or a speed at a time (time_s)")
     times = np.linspace(0.0, max(read.values()), 1 + PARTS)
-    rows, paths, left = [], [], []
+    rows, paths, left, lists = [], [], [], {}
     plates = [(name, friction) for name in list(POURED)[: 1 if is_quick else None] for friction in FRICTIONS]
     for name, friction in show_progress(plates, "plates"):
-        bed = settle(recipe(plate.radius, POURED[name], COARSE if is_quick else GRAIN))
-        path = press(bed, friction, plate, times)
+        ground = specify(plate.radius, POURED[name], friction, COARSE if is_quick else GRAIN)
+        bed = settle(ground.specify(plate.gravity))
+        motion = follow_path(end_at_stop(ground.throw(plate, 1.2 * times, np.zeros(2), lists)), plate.gravity)
+        path = {k: np.asarray(jax.vmap(getattr(motion, f"{k}_at"))(times)) for k in ("depth", "speed")}
         law, fitted = fit_law(plate, times, path["speed"])
         seen = {k: float(np.interp(t, times, path[k])) for k, t in read.items()}
         left.append([float(getattr(fitted, f"{k}_at")(jnp.asarray(t))) - seen[k] for k, t in read.items()])
@@ -96,36 +84,20 @@ def compare(case_file: Path, count: int, seed: int, is_quick: bool) -> Found:
     return Found(summary, {"result": result}, {"packings": draw_packings(result, measured)})
 
 
-def recipe(radius: float, friction: float, grain: float = GRAIN) -> BedSpecification:
-    """The specification of a bed under a plate of `radius` m, of grains poured with a `friction`."""
-    law, size = HertzMindlin(MODULUS, POISSON, RESTITUTION, friction), grain * radius
-    sizes, container = GaussianSizes(size, 0.1 * size), CylindricalContainer(WIDTH * radius)
-    return BedSpecification(law, sizes, DENSITY, container, DEEP * radius, RESTS, POUR)
+def specify(radius: float, poured: float, friction: float, grain: float = GRAIN) -> GrainBed:
+    """The ground under a plate of `radius` m, of grains that were poured with a friction and now have another."""
+    size, wide, deep = grain * radius, WIDTH * radius, DEEP * radius
+    return GrainBed(size, friction, poured, MODULUS, wide, deep, DENSITY, RESTITUTION, POISSON)
 
 
-def press(bed: Bed, friction: float, plate: Plate, times: np.ndarray) -> dict[str, np.ndarray]:
-    """The `depth` m from the first touch, and the `speed` m/s downwards, of the plate in a bed of a `friction`.
-
-    **Arguments:** `bed`; `friction` of its grains; `plate`; `times`, s. **Returns:** both [times] by name.
-    """
-    ground = eqx.tree_at(lambda b: b.grains.law, bed, replace(bed.grains.law, friction=friction))
-    thickness = THICK * plate.radius
-    disc = build_disc(plate.mass, plate.radius, thickness)
-    grains, state = place_disc(ground, disc, plate.radius, thickness, plate.speed, plate.gravity)
-    solver = Courant(COURANT, neighbours=allocate(grains, state, SKIN, ROOM))
-    path = run(grains, state, times, solver=solver, save=lambda state: state.clumps[0]).states
-    height = np.asarray(path.position[:, 2])
-    return {"depth": height[0] - height, "speed": -np.asarray(path.velocity[:, 2])}
-
-
-def fit_law(plate: Plate, times: np.ndarray, speed: np.ndarray) -> tuple[dict[str, float], Any]:
+def fit_law(plate: Thrown, times: np.ndarray, speed: np.ndarray) -> tuple[dict[str, float], Any]:
     """The constants of `Poncelet` whose speeds are nearest to those of a path, and its motion.
 
     **Arguments:** `plate`; `times`, s; `speed` [times], m/s. **Returns:** the constants by name; `Motion`.
     """
 
     def fall(p):
-        return Plunge(Poncelet(**p), plate.mass, plate.radius, plate.speed, plate.gravity, 0.0).fall()
+        return Plunge(Poncelet(**p), *plate[1:], PLATE).fall()
 
     def predict(p):
         motion = fall(p)

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 
 from difsim.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE
 from experiments.contact.case import Case
-from experiments.contact.model import Model, build_model, build_sensor
-from experiments.contact.world import Cubics
+from experiments.contact.cubics import Cubics
+from experiments.contact.model import Model, build_sensor
+from experiments.contact.world import Motion
 from experiments.variables import describe
-from inversion.leastsq import Fit
 
 TIMES = 200
 
@@ -28,10 +28,7 @@ class Course(eqx.Module):
 
     def __call__(self, p: Mapping[str, Array]) -> dict[str, Array]:
         motion = self.model.fall(p)
-        time = jnp.linspace(0.0, motion.time[-1], TIMES)
-        force = Cubics.through(motion.time, motion.specific_force, motion.specific_force_rate)
-        at = jnp.minimum(time, motion.time[-1] * (1 - 1e-9))  # the cubic that begins at the stop is empty
-        found = {"time": time, "depth": jax.vmap(motion.depth_at)(at), "specific_force": jax.vmap(force)(at)}
+        found = trace(motion)
         if "series" in self.model.measured:
             sensor = build_sensor(p)
             found["reading"] = sensor.clip(sensor.sense(motion, self.model.clock))
@@ -39,12 +36,22 @@ class Course(eqx.Module):
         return found
 
 
-def dataset(case: Case, best: Fit, seen: Mapping[str, Float[np.ndarray, "draws k"]]) -> xr.Dataset:
+@jax.jit
+def trace(motion: Motion) -> dict[str, Array]:
+    """Time, depth and specific force of a motion, at TIMES equal times until its stop."""
+    time = jnp.linspace(0.0, motion.time[-1], TIMES)
+    force = Cubics.through(motion.time, motion.specific_force, motion.specific_force_rate)
+    at = jnp.minimum(time, motion.time[-1] * (1 - 1e-9))  # the cubic that begins at the stop is empty
+    return {"time": time, "depth": jax.vmap(motion.depth_at)(at), "specific_force": jax.vmap(force)(at)}
+
+
+def dataset(
+    case: Case, course: Mapping[str, Array], seen: Mapping[str, Float[np.ndarray, "draws k"]]
+) -> xr.Dataset:
     """Motions of draws and of the best fit, and the series with its fit.
 
-    **Arguments:** `case`; `best`; `seen`: `Course` of draws. **Returns:** the dataset.
+    **Arguments:** `case`; `course` of the best fit; `seen`: those of draws. **Returns:** the dataset.
     """
-    course = eqx.filter_jit(Course(build_model(case)))({k: jnp.asarray(v) for k, v in best.values.items()})
     units = {"time": "s", "depth": "m", "specific_force": "m/s2"}
     data = {f"drawn_{k}": (("draw", "step"), seen[k], {"units": u}) for k, u in units.items()}
     data |= {f"best_{k}": ("step", np.asarray(course[k]), {"units": u}) for k, u in units.items()}
@@ -69,10 +76,10 @@ def dataset(case: Case, best: Fit, seen: Mapping[str, Float[np.ndarray, "draws k
     return describe(xr.Dataset(data), names={"clock": "time by the clock of the sensor"})
 
 
-def draw(result: xr.Dataset, title: str) -> Figure:
+def draw(result: xr.Dataset, title: str, shown_by: str) -> Figure:
     """The series with fit and residuals, where there is one; depth and specific force against time.
 
-    **Arguments:** `result` of `dataset`; `title`. **Returns:** the figure.
+    **Arguments:** `result` of `dataset`; `title`; `shown_by`, the title of the motions. **Returns:** the figure.
     """
     has_series = "reading" in result
     figure = Figure(figsize=(9.0, 4.6 if has_series else 3.6), layout="constrained")
@@ -82,10 +89,11 @@ def draw(result: xr.Dataset, title: str) -> Figure:
         axes = left.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
         draw_series(axes, result)
     depth, force = right.subplots(2, 1, sharex=True) if has_series else right.subplots(1, 2)
+    faint = max(0.05, min(0.5, 10 / result.sizes["draw"]))
     for i in range(result.sizes["draw"]):
         one = result.isel(draw=i)
-        depth.plot(1e3 * one["drawn_time"], 1e2 * one["drawn_depth"], color=BLUE, alpha=0.05, linewidth=0.8)
-        force.plot(1e3 * one["drawn_time"], one["drawn_specific_force"], color=BLUE, alpha=0.05, linewidth=0.8)
+        depth.plot(1e3 * one["drawn_time"], 1e2 * one["drawn_depth"], color=BLUE, alpha=faint, linewidth=0.8)
+        force.plot(1e3 * one["drawn_time"], one["drawn_specific_force"], color=BLUE, alpha=faint, linewidth=0.8)
     depth.plot(1e3 * result["best_time"], 1e2 * result["best_depth"], color=BLACK, label="best fit")
     force.plot(1e3 * result["best_time"], result["best_specific_force"], color=BLACK)
     if "measured_depth" in result:
@@ -94,7 +102,7 @@ def draw(result: xr.Dataset, title: str) -> Figure:
         for ax in (depth, force):
             ax.axvspan(*1e3 * result["measured_duration"].values, color=ORANGE, alpha=0.4)
     depth.invert_yaxis()
-    depth.set(ylabel="depth, cm", title="Motion by draws of the posterior")
+    depth.set(ylabel="depth, cm", title=shown_by)
     force.set(xlabel="time from touch, ms", ylabel="force over mass, m/s²")
     depth.legend(frameon=False, fontsize=8)
     return figure

@@ -4,15 +4,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import tyro
 import xarray as xr
 
 from experiments import posteriors
 from experiments.contact import assumptions, coverage, joint, packings, pictures
-from experiments.contact.case import Case, read_case
+from experiments.contact.case import SIMULATED, Case, read_case
 from experiments.contact.model import pose
+from experiments.contact.simulated import Runs
 from experiments.data_files import data_folder
 from experiments.harness import SEED, Found, Study
 from inversion import Checkpoint, Discrete, Problem, corner, fit, sample
@@ -40,6 +43,8 @@ class Contact(Study):
     """The two contacts of "joint", with the same laws of the ground."""
     series: Path | None = None
     """Readings of an accelerometer (CSV with the columns t_s and a_m_per_s2)."""
+    shape: Path | None = None
+    """A mesh (m, its lower side against z) or a lander file, for a body that is neither a plate nor a sphere."""
     seed: int = 0
     """Seed of all random numbers."""
     repetitions: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -54,14 +59,20 @@ class Contact(Study):
             raise ValueError(f"--repetitions {self.repetitions} must be at least 1")
         if self.stage == "assumptions" and self.series is not None:
             raise ValueError("--stage assumptions is of the numbers of a case: leave --series out")
+        if self.stage not in ("fit", "coverage") and self.shape is not None:
+            raise ValueError(f"--stage {self.stage} is of plates and spheres: leave --shape out")
 
 
 def _fit(options: Contact, out: Path) -> Found:
-    case = read_case(options.case, options.series)
+    case, key = read_case(options.case, options.series, options.shape), jax.random.PRNGKey(options.seed)
     if not case.unknown:
         raise ValueError(f"{options.case}: every number is known: give one a law in [unknowns]")
-    problem, key = pose(case), jax.random.PRNGKey(options.seed)
-    made_of = case.title, case.law, case.parameters, case.data, options.seed
+    sections = [shape.section for shape in case.shapes]
+    made_of = case.title, case.law, sections, case.parameters, case.data, options.seed
+    runs = None
+    if case.law in SIMULATED:
+        runs = Runs(case, Checkpoint(out / "runs.checkpoint", (*made_of, options.quick)))
+    problem = pose(case) if runs is None else runs.pose(key, options.quick)
     posterior = sample(
         problem,
         key=key,
@@ -74,14 +85,22 @@ def _fit(options: Contact, out: Path) -> Found:
     unknowns = posteriors.rows(posterior, {name: best.values[name] for name in case.unknown})
     if posterior.fault is not None:
         unknowns = {name: row | {"sigma": best.sigma.get(name)} for name, row in unknowns.items()}
-    seen = posterior.predict(pictures.Course(problem.predict), key=key, count=SHOWN)
-    result = pictures.dataset(case, best, seen)
     summary = summarise(case, posterior, best, unknowns)
-    figures = {"contact": pictures.draw(result, case.title)}
+    values = {name: jnp.asarray(value) for name, value in best.values.items()}
+    if runs is None:
+        course, shown_by = pictures.Course(problem.predict), "Motion by draws of the posterior"
+        result = pictures.dataset(
+            case, eqx.filter_jit(course)(values), posterior.predict(course, key=key, count=SHOWN)
+        )
+    else:
+        result, shown_by = pictures.dataset(case, *runs.trace(values, key)), "Motion in each run"
+        summary["runs"] = {"of the ground": len(runs.motions) - 1, "failed": int(jnp.sum(~runs.surface.ok))}
+        summary["measured"] = {name: row | runs.account(name) for name, row in summary["measured"].items()}
+    figures = {"contact": pictures.draw(result, case.title, shown_by)}
     shown = [name for name, row in unknowns.items() if row["prior"] is not None]
     if len(shown) > 1:
-        values = {name: best.values[name] for name in shown}
-        figures["posterior"] = corner(posterior, values, f"{case.title}: posterior of what is not known")
+        chosen = {name: best.values[name] for name in shown}
+        figures["posterior"] = corner(posterior, chosen, f"{case.title}: posterior of what is not known")
     groups = {"/contact": result} | {f"/{k}": v for k, v in posteriors.samples(posterior).items()}
     return Found(summary, {"result": xr.DataTree.from_dict(groups)}, figures)
 
@@ -124,7 +143,11 @@ Contact.ranges = {"seed": SEED}
 Contact.stages = {
     "fit": _fit,
     "coverage": lambda options, out: coverage.cover(
-        read_case(options.case, options.series), options.repetitions, options.seed, out, options.executor
+        read_case(options.case, options.series, options.shape),
+        options.repetitions,
+        options.seed,
+        out,
+        options.executor,
     ),
     "assumptions": lambda options, out: assumptions.compare(
         options.case, assumptions.QUICK if options.quick else assumptions.DRAWS, options.seed

@@ -7,6 +7,8 @@ their own, in which a hard ground and a soft one take as many of them. The last 
 Newton's method, so that all derivatives have the share of the stop.
 """
 
+from collections.abc import Mapping
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -17,46 +19,13 @@ from difsim.contact import Poncelet, Regolith
 from difsim.declarations import part, quantity
 from difsim.runge_kutta import runge_kutta4
 from difsim.typing import Scalar
+from experiments.contact.cubics import Cubics, evaluate
+from experiments.contact.shapes import Section
 
-SHAPES = {"plate": 0.0, "sphere": 1.0}
 STEPS, STEP = 240, 0.06  # of the motion's own time, of which most motions take 2 to 6
-FLAT = 1e-3  # of its radius that a ball is flat where it touches: no law has a limit for a contact without area
 NEWTON = 8  # iterations, the last of which has the derivative of the stop
-SECTION = 0.3  # of the radius, within which the section of a sphere changes
+CHANGES = 0.3  # of the radius, within which a section changes that does
 DECADES = 6.0  # of the radius, above and below, in which its depth is looked for
-
-
-class Cubics(eqx.Module):
-    """A function of time by cubics: `time` [n], s, of which the last ones may be equal, and its value and first three
-    `derivatives` [4, n - 1] where each cubic begins."""
-
-    time: Float[Array, " n"]
-    derivatives: Float[Array, "4 m"]
-
-    @classmethod
-    def through(cls, time: Float[Array, " n"], u: Float[Array, " n"], slope: Float[Array, " n"]) -> "Cubics":
-        """The cubics through values with slopes. **Arguments:** `time`, s; `u` [n]; `slope` [n], its rate."""
-        span = jnp.diff(time)
-        h = jnp.where(span > 0, span, 1.0)
-        chord, first, last = jnp.diff(u) / h, slope[:-1], slope[1:]
-        second, third = (6 * chord - 4 * first - 2 * last) / h, 6 * (first + last - 2 * chord) / h**2
-        return cls(time, jnp.stack([u[:-1], first, second, third]))
-
-    def find(self, at: Scalar) -> tuple[Scalar, Scalar]:
-        """The index of the cubic of a time `at`, s, and the time since it began, s."""
-        i = jnp.clip(jnp.searchsorted(self.time, at, side="right") - 1, 0, self.time.size - 2)
-        return i, at - self.time[i]
-
-    def __call__(self, at: Scalar) -> Scalar:
-        """The value at a time, s."""
-        i, since = self.find(at)
-        return evaluate(self.derivatives[:, i], since)
-
-
-def evaluate(derivatives: Float[Array, "4 *k"], since: Float[Array, "*k"]) -> Float[Array, "*k"]:
-    """Values of cubics. **Arguments:** `derivatives` [4, ...] where each begins; `since`, s. **Returns:** values."""
-    d0, d1, d2, d3 = derivatives
-    return d0 + since * (d1 + since * (d2 / 2 + since * d3 / 6))
 
 
 class Motion(eqx.Module):
@@ -84,6 +53,15 @@ class Motion(eqx.Module):
         speed = Cubics.through(self.time, self.speed, self.gravity - self.specific_force)
         return jnp.where(time < self.time[-1], speed(jnp.minimum(time, self.time[-1])), 0.0)
 
+    def measure(self, times: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """The numbers that can be measured, by name. **Arguments:** `times`, s, of depth and speed."""
+        return {
+            "depth": self.depth_at(times["depth"]),
+            "duration": self.time[-1],
+            "speed": self.speed_at(times["speed"]),
+            "peak_deceleration": self.peak_deceleration,
+        }
+
     @property
     def peak_deceleration(self) -> Scalar:
         """The greatest at any time, m/s²: at the end of a step, or where the rate of a cubic falls through 0."""
@@ -99,10 +77,12 @@ class Plunge(eqx.Module):
 
     ground: Poncelet | Regolith = part("law of the ground: `Poncelet` or `Regolith`")
     mass: Scalar = quantity("kg", "mass of the body", gt=0, usual=(1e-3, 1e4), slip="g")
-    radius: Scalar = quantity("m", "radius of the sphere or of the plate", gt=0, usual=(1e-3, 5), slip="mm or cm")
+    radius: Scalar = quantity(
+        "m", "radius of a circle as large as the largest section", gt=0, usual=(1e-3, 5), slip="mm or cm"
+    )
     speed: Scalar = quantity("m/s", "speed at touch", gt=0, usual=(1e-3, 100), slip="cm/s")
     gravity: Scalar = quantity("m/s²", "gravity along the motion", ge=0, usual=(0, 50), slip="g")
-    roundness: Scalar = quantity("", "1 for a sphere, 0 for a plate", ge=0, le=1)
+    section: Section = part("section of the body by its depth")
     thrust: Scalar = quantity(
         "N", "thrust T against the motion, at touch", ge=0, usual=(0, 1e4), slip="kN", default=0.0
     )
@@ -114,9 +94,8 @@ class Plunge(eqx.Module):
     )
 
     def contact_radius(self, z: Scalar) -> Scalar:
-        """The radius of the contact at a depth z, m: all of a plate's, and that of the section of a sphere."""
-        above = safe.positive_part(1 - z / self.radius)
-        return self.radius * jnp.sqrt(1 - self.roundness * above**2 * (1 - FLAT**2))
+        """The radius of a circle as large as the section at a depth z, m."""
+        return self.radius * jnp.sqrt(self.section(z / self.radius))
 
     def specific_force(self, z: Scalar, v: Scalar) -> Scalar:
         """The force over the mass, m/s², at a depth, m, and a speed, m/s."""
@@ -145,8 +124,8 @@ class Plunge(eqx.Module):
 
     def fall(self) -> Motion:
         """The motion until the stop. **Returns:** `Motion`, with STEPS + 1 times."""
-        section = jnp.where(self.roundness > 0, SECTION * self.radius, jnp.inf)
-        length = jax.lax.stop_gradient(jnp.minimum(self.stopping_scale(), section))
+        finest = jnp.where(self.section.is_constant, jnp.inf, CHANGES * self.radius)
+        length = jax.lax.stop_gradient(jnp.minimum(self.stopping_scale(), finest))
         floor = jax.lax.stop_gradient(0.5 * jnp.sqrt(self.speed**2 + self.gravity * length))
 
         def rate(y):

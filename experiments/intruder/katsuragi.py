@@ -15,6 +15,7 @@ import xarray as xr
 from scipy.optimize import curve_fit
 
 from difsim.contact import Poncelet
+from experiments.contact.shapes import PLATE
 from experiments.contact.world import Plunge
 from experiments.harness import Found
 from experiments.intruder.media import HEAVY, RADIUS, Medium, Throwing
@@ -117,7 +118,7 @@ def stop_time(speed: float, length: float, stiffness: float) -> float:
     """The time s from touch to stop by the law, of a ball that comes at `speed` m/s."""
     mass, area = 4 / 3 * np.pi * RADIUS**3 * HEAVY, np.pi * RADIUS**2
     ground = Poncelet(hardening=stiffness * mass / area, drag=mass / (area * length))
-    return float(Plunge(ground, mass, RADIUS, speed, GRAVITY, 0.0).fall().time[-1])
+    return float(Plunge(ground, mass, RADIUS, speed, GRAVITY, PLATE).fall().time[-1])
 
 
 def validate(found: xr.Dataset) -> dict[str, Any]:

@@ -5,18 +5,21 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from difsim.beds import BedSpecification
 from experiments.beds import settle
-from experiments.intruder.published import PLACES, STIFF, Throw, throw_into
+from experiments.contact.soil import Soil
+from experiments.contact.solids import Ball
+from experiments.contact.throws import Path, Thrown, begin_at_surface, end_at_stop
+from experiments.intruder.published import FRAME, GRAVITY, PLACES, STIFF, Throw, throw_into
 from experiments.intruder.scene import box_of_glass
-from experiments.intruder.soil import LASTS, Soil, throw_into_soil
 
 RADIUS, HEAVY = 0.0127, 8070.0  # m; kg/m³, of the ball with its rod
 WIDTH, DEEP = 0.1, 0.12  # m, of the bed of grains
+BULK = 1520.0  # kg/m³, of the beads (Katsuragi and Durian 2007)
+BOX = 0.08, 0.1  # m, width and depth of the soil
+LASTS = 0.15  # s: a ball in soil that has not stopped then creeps
 
-Path = Float[np.ndarray, "3 t"]  # time s, depth m and speed m/s from the surface to the stop
 Throwing = Callable[[float, tuple[float, float], float], Path]  # of a friction, a place and a speed
 
 
@@ -51,7 +54,8 @@ def open_grains(size: float) -> Throwing:
         ended = throw_into(bed, Throw(speed, HEAVY, RADIUS, friction), place, lists)
         ball = ended.states
         depth = bed.figures.height + RADIUS - np.asarray(ball.position[:, 2])
-        return cut_path(np.asarray(ended.times), depth, -np.asarray(ball.velocity[:, 2]))
+        path = np.stack([np.asarray(ended.times), depth, -np.asarray(ball.velocity[:, 2])])
+        return begin_at_surface(end_at_stop(path))
 
     return throw
 
@@ -63,27 +67,11 @@ def open_soil(spacing: float, **changed: float) -> Throwing:
     """
 
     def throw(friction, place, speed):
-        soil = Soil(spacing, friction, **changed)
-        return cut_path(*throw_into_soil(soil, speed, RADIUS, HEAVY, place))
+        body = Thrown(Ball(), 4 / 3 * np.pi * RADIUS**3 * HEAVY, RADIUS, speed, GRAVITY)
+        soil = Soil(spacing, friction, BULK, *BOX, **changed)
+        return end_at_stop(soil.throw(body, np.arange(0.0, LASTS, FRAME), np.asarray(place), {}))
 
     return throw
-
-
-def cut_path(time: np.ndarray, depth: np.ndarray, speed: np.ndarray) -> Path:
-    """The part of a motion from the surface to the stop; to its end where it does not stop, with a speed that is left.
-
-    **Arguments:** `time` s, `depth` m and `speed` m/s downwards, of the same length. **Returns:** the part.
-    """
-    path = np.stack([time, depth, speed])
-    if np.any(speed <= 0):
-        end = int(np.argmax(speed <= 0))
-        before, after = path[:, end - 1], path[:, end]
-        stop = before + before[2] / (before[2] - after[2]) * (after - before)
-        stop[2] = 0.0  # but for rounding
-        path = np.append(path[:, :end], stop[:, None], axis=1)
-    begun = np.array([np.interp(0.0, path[1], row) for row in path])
-    inside = np.append(begun[:, None], path[:, path[1] > 0], axis=1)
-    return inside - np.array([[begun[0]], [0.0], [0.0]])
 
 
 GRAINS = Medium(
@@ -107,7 +95,7 @@ SOIL = Medium(
     open=open_soil,
     changes={
         "sound-40": partial(open_soil, sound=40.0),
-        "viscosity-third": partial(open_soil, alpha=0.03),
+        "viscosity-third": partial(open_soil, viscosity=0.03),
     },
-    settings=(*Soil(0.0, 0.0), LASTS, RADIUS, HEAVY),
+    settings=(Soil(1.0, 1.0, BULK, *BOX), LASTS, RADIUS, HEAVY),
 )

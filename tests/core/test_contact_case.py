@@ -10,6 +10,7 @@ import pytest
 from experiments.contact.case import EXAMPLE, read_case
 from experiments.contact.coverage import observe
 from experiments.contact.model import build_model, pose
+from experiments.contact.shapes import SHAPES
 from experiments.data_files import data_folder
 from inversion import Bounded, Discrete, Fixed, Gaussian, Log, Series
 
@@ -32,7 +33,7 @@ def change(tmp_path, text, old, new):
 def test_a_case_has_numbers_and_laws():
     case = read_case(DROP, SERIES)
     assert case.unknown == ["speed", "hardening", "drag", "delay", "noise", "bias"]
-    assert case.parameters["mass"] == Fixed(0.0692, "kg") and case.parameters["roundness"] == Fixed(1.0)
+    assert case.parameters["mass"] == Fixed(0.0692, "kg") and case.shapes == (SHAPES["sphere"],)
     kinds = {name: type(case.parameters[name]) for name in case.unknown}
     assert kinds == {"speed": Gaussian, "bias": Gaussian, "delay": Bounded} | dict.fromkeys(
         ("hardening", "drag", "noise"), Log
@@ -62,7 +63,7 @@ def test_shipped_cases_move_in_the_middle_of_their_laws(name):
 
 def test_a_choice_is_one_of_its_values(tmp_path, text):
     path = change(tmp_path, text, 'shape = "sphere"', 'shape = ["sphere", "plate"]')
-    assert read_case(path).parameters["roundness"] == Discrete([1.0, 0.0], labels=("sphere", "plate"))
+    assert read_case(path).parameters["shape"] == Discrete([0.0, 1.0], labels=("sphere", "plate"))
     path = change(tmp_path, text, "{ log_uniform = [100.0, 1e4] }", "1500.0")
     assert read_case(path).parameters["drag"] == Fixed(1500.0, "kg/m3")
     path = change(tmp_path, text, "{ log_uniform = [100.0, 1e4] }", "{ choice = [0.0, 1500.0] }")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from difsim.contact import Poncelet
+from experiments.contact.shapes import PLATE
 from experiments.contact.world import Plunge
 
 fall = jax.jit(lambda plunge: plunge.fall())
@@ -20,7 +21,7 @@ SHOTS = {0.1: (1.81, 88), 0.5: (2.41, 65), 1.0: (3.36, 56), 2.0: (5.02, 49), 3.0
 def beads(speed):
     area = np.pi * RADIUS**2
     ground = Poncelet(hardening=RATE * MASS / area, drag=MASS / (area * LENGTH))
-    return Plunge(ground, MASS, RADIUS, speed, EARTH, 0.0)
+    return Plunge(ground, MASS, RADIUS, speed, EARTH, PLATE)
 
 
 @pytest.mark.parametrize("speed", SHOTS)
@@ -49,7 +50,7 @@ def test_td2_needs_5_to_12_pascal(area, pressure):
     depth, duration, mass = 0.25, 3.0, 96.3
     strength = mass * 2 * depth / duration**2 / area
     assert strength == pytest.approx(pressure, abs=0.06)
-    body = Plunge(Poncelet(strength), mass, np.sqrt(area / np.pi), 2 * depth / duration, 0.0, 0.0)
+    body = Plunge(Poncelet(strength), mass, np.sqrt(area / np.pi), 2 * depth / duration, 0.0, PLATE)
     motion = fall(body)
     assert motion.depth[-1] == pytest.approx(depth, rel=1e-6)
     assert motion.time[-1] == pytest.approx(duration, rel=1e-6)
@@ -58,7 +59,7 @@ def test_td2_needs_5_to_12_pascal(area, pressure):
 def test_td2_by_a_resistance_in_proportion_to_depth():
     depth, duration, mass, area = 0.25, 3.0, 96.3, 0.64
     speed, stiffness = 0.5 * np.pi * depth / duration, mass * (0.5 * np.pi / duration) ** 2
-    body = Plunge(Poncelet(hardening=stiffness / area), mass, np.sqrt(area / np.pi), speed, 0.0, 0.0)
+    body = Plunge(Poncelet(hardening=stiffness / area), mass, np.sqrt(area / np.pi), speed, 0.0, PLATE)
     motion = fall(body)
     assert motion.depth[-1] == pytest.approx(depth, rel=1e-6)
     assert motion.time[-1] == pytest.approx(duration, rel=1e-6)
@@ -68,7 +69,7 @@ def test_td2_by_a_resistance_in_proportion_to_depth():
 
 def test_td1_at_8_pascal_would_be_54_m_deep():
     energy, mass, area = 41.0, 96.3, 3 * 0.0314
-    body = Plunge(Poncelet(8.0), mass, np.sqrt(area / np.pi), np.sqrt(2 * energy / mass), 0.0, 0.0)
+    body = Plunge(Poncelet(8.0), mass, np.sqrt(area / np.pi), np.sqrt(2 * energy / mass), 0.0, PLATE)
     assert fall(body).depth[-1] == pytest.approx(54, abs=0.5)
 
 
@@ -76,11 +77,11 @@ def test_tag_comes_0_48_m_deep():
     mass, radius, slows = 1300.0, 0.16, 0.010
     pressure = mass * slows / (np.pi * radius**2)
     assert pressure == pytest.approx(162, abs=0.5)
-    touch = fall(Plunge(Poncelet(pressure), mass, radius, 0.10, 0.0, 0.0))
+    touch = fall(Plunge(Poncelet(pressure), mass, radius, 0.10, 0.0, PLATE))
     assert touch.speed_at(jnp.array(6.0)) == pytest.approx(0.04, rel=1e-6)
     fired = touch.depth_at(jnp.array(6.0))
     assert fired == pytest.approx(0.42, rel=1e-6)
     # The thrusters arrest the rest within 3 s more: a constant deceleration again.
-    rest = fall(Plunge(Poncelet(pressure * 0.04 / 3.0 / slows), mass, radius, 0.04, 0.0, 0.0))
+    rest = fall(Plunge(Poncelet(pressure * 0.04 / 3.0 / slows), mass, radius, 0.04, 0.0, PLATE))
     assert rest.time[-1] == pytest.approx(3.0, rel=1e-6)
     assert fired + rest.depth[-1] == pytest.approx(0.48, rel=1e-6)

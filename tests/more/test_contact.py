@@ -15,8 +15,10 @@ from experiments.contact.case import EXAMPLE, read_case
 from experiments.contact.coverage import observe, sample_about
 from experiments.contact.joint import BATCH, list_common, pose_both, split_pressure
 from experiments.contact.model import pose
-from experiments.contact.packings import Plate, fit_law
 from experiments.contact.packings import compare as compare_packings
+from experiments.contact.packings import fit_law
+from experiments.contact.shapes import PLATE
+from experiments.contact.throws import Thrown
 from experiments.contact.world import Plunge
 from experiments.data_files import data_folder
 from inversion import Observations, fit, sample
@@ -139,7 +141,7 @@ def test_one_soil_needs_one_prior(tmp_path):
 
 
 def test_parts_of_the_pressure_are_the_energy_by_volume():
-    plunge = Plunge(Poncelet(40.0, 300.0, 200.0), 96.3, 0.45, 0.3, 1.7e-4, 0.0)
+    plunge = Plunge(Poncelet(40.0, 300.0, 200.0), 96.3, 0.45, 0.3, 1.7e-4, PLATE)
     motion = eqx.filter_jit(lambda plunge: plunge.fall())(plunge)
     parts, z = split_pressure(plunge, motion), float(motion.depth[-1])
     np.testing.assert_allclose(parts[:2], [40.0, 150.0 * z], rtol=1e-6)
@@ -170,7 +172,7 @@ def test_rows_of_assumptions_change_what_they_name(tmp_path):
 def test_a_thrust_that_fades_takes_its_impulse():
     """Without ground that resists at speed, and without gravity: dv = -(T τ + strength area t)/m."""
     thrust, decay, mass, area, strength = 20.0, 1.0, 1300.0, 0.0804, 100.0
-    plunge = Plunge(Poncelet(strength), mass, (area / np.pi) ** 0.5, 0.1, 0.0, 0.0, thrust, decay)
+    plunge = Plunge(Poncelet(strength), mass, (area / np.pi) ** 0.5, 0.1, 0.0, PLATE, thrust, decay)
     motion = eqx.filter_jit(lambda plunge: plunge.fall())(plunge)
     end = float(motion.time[-1])
     taken = thrust * decay * (1 - np.exp(-end / decay)) + strength * area * end
@@ -197,9 +199,9 @@ def test_gravity_of_tag_is_that_of_bennu_at_the_site():
 
 
 def test_the_law_that_made_a_path_is_found_from_it():
-    plate, times = Plate(1300.0, 0.16, 0.1, 6.8e-5), np.linspace(0.0, 6.0, 41)
+    plate, times = Thrown(None, 1300.0, 0.16, 0.1, 6.8e-5), np.linspace(0.0, 6.0, 41)
     true = {"strength": 60.0, "hardening": 200.0, "drag": 2000.0}
-    motion = Plunge(Poncelet(**true), *plate, 0.0).fall()
+    motion = Plunge(Poncelet(**true), *plate[1:], PLATE).fall()
     law, fitted = fit_law(plate, times, np.array([float(motion.speed_at(jnp.asarray(t))) for t in times]))
     assert float(fitted.depth_at(jnp.asarray(6.0))) == pytest.approx(
         float(motion.depth_at(jnp.asarray(6.0))), rel=1e-4

@@ -10,8 +10,10 @@ from scipy.signal import lfilter
 from scipy.stats import norm
 
 from difsim.contact import Poncelet, Regolith
+from experiments.contact.cubics import Cubics
 from experiments.contact.sensor import Sensor
-from experiments.contact.world import Cubics, Plunge
+from experiments.contact.shapes import PLATE, SPHERE
+from experiments.contact.world import Plunge
 from inversion.noise import Censored, Normal
 
 CLOCK = jnp.linspace(-0.01, 0.1, 37)
@@ -24,7 +26,6 @@ AT = {
     "gain": 1.02,
     "bias": 0.3,
 }
-SPHERE, PLATE = 1.0, 0.0
 
 
 def read(shape, x):
@@ -36,7 +37,7 @@ def read(shape, x):
     return readings, seen.clip(readings), jnp.stack([motion.depth[-1], motion.time[-1], motion.peak_deceleration])
 
 
-@pytest.mark.parametrize("shape", [SPHERE, PLATE])
+@pytest.mark.parametrize("shape", [SPHERE, PLATE], ids=["sphere", "plate"])
 def test_derivatives_of_readings_agree_with_differences(shape):
     f, x = jax.jit(partial(read, shape)), jnp.array(list(AT.values()))
     open_end, clipped, _ = f(x)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from experiments.contact.solids import Ball
+from experiments.contact.throws import begin_at_surface, end_at_stop
 from experiments.intruder.codes import SEEN
 from experiments.intruder.derivatives import _valid_until
 from experiments.intruder.exponents import fit_powers
 from experiments.intruder.katsuragi import fit_law, observed_order, published_stop, square_speed, validate
-from experiments.intruder.media import cut_path
 from experiments.intruder.published import formula
 from experiments.intruder.scene import BASE
-from experiments.intruder.soil import fill_ball
 from tests.helpers import find_published
 
 
@@ -71,16 +71,16 @@ def test_the_published_law_stops_a_ball_in_time(speed, milliseconds):
 def test_a_path_is_cut_at_the_surface_and_at_the_stop():
     time = np.linspace(0.0, 1.0, 101)
     depth, speed = 2 * time - time**2 - 0.19, 2 - 2 * time  # the surface at 0.1 s, the stop at 1 s
-    whole = cut_path(time, depth, speed - 0.01)  # stops between two samples
+    whole = begin_at_surface(end_at_stop(np.stack([time, depth, speed - 0.01])))  # stops between two samples
     np.testing.assert_allclose(whole[:, 0], [0.0, 0.0, 1.79], atol=1e-9)
     np.testing.assert_allclose(whole[:, -1], [0.895, 0.81, 0.0], atol=1e-4)
-    moving = cut_path(time[:50], depth[:50], speed[:50])
+    moving = begin_at_surface(end_at_stop(np.stack([time, depth, speed])[:, :50]))
     assert moving[0, -1] == pytest.approx(0.39) and moving[2, -1] == pytest.approx(1.02)
 
 
 def test_the_particles_of_a_ball_fill_it():
     for ratio in (2.0, 2.52, 3.17):
-        ball = fill_ball(1.0, 1 / ratio)
+        ball = Ball().particles(1 / ratio)
         assert ball.shape[1] / ratio**3 == pytest.approx(4 / 3 * np.pi, rel=0.1)
         np.testing.assert_allclose(np.linalg.norm(ball, axis=0).max(), 1 - 0.5 / ratio)
         np.testing.assert_allclose(ball.mean(axis=1), 0.0, atol=0.01)

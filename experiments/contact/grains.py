@@ -1,0 +1,93 @@
+"""Dry grains as the ground of a contact: a bed that is poured, kept, and hit by a body of sub-spheres."""
+
+from dataclasses import replace
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from difsim import Courant, allocate, run
+from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
+from difsim.body import RigidBody, RigidState
+from difsim.declarations import quantity
+from difsim.dem import Clump, HertzMindlin
+from difsim.typing import Scalar
+from experiments.beds import settle
+from experiments.contact.throws import Path, Thrown
+
+POUR, RESTS = (
+    1.0,
+    1e-3,
+)  # m/s², at least, while grains are poured and come to rest: in less it takes ten times as long
+LEVEL = 1e3  # moment of inertia of the body over that of a ball of its size: it is guided
+COURANT, SKIN, ROOM = 0.7, 0.1, 1.5
+
+
+class GrainBed(eqx.Module):
+    """Spheres of the law of Hertz and Mindlin in a cylinder. Their diameters scatter by a tenth."""
+
+    grain_diameter: Scalar = quantity("m", "mean diameter", gt=0, usual=(1e-5, 1), slip="mm")
+    friction: Scalar = quantity("", "friction of grains while the body goes in", ge=0, usual=(0, 2))
+    poured_friction: Scalar = quantity(
+        "", "friction while they are poured, which makes them loose", ge=0, usual=(0, 2)
+    )
+    grain_modulus: Scalar = quantity("Pa", "Young's modulus of grains", gt=0, usual=(1e4, 1e12), slip="MPa")
+    bed_diameter: Scalar = quantity("m", "diameter of the bed", gt=0, usual=(1e-2, 100), slip="cm")
+    bed_depth: Scalar = quantity("m", "depth of the bed", gt=0, usual=(1e-2, 10), slip="cm")
+    grain_density: Scalar = quantity("kg/m³", "density of a grain", gt=0, usual=(100, 1e4), default=2500.0)
+    grain_restitution: Scalar = quantity("", "restitution of grains", gt=0, le=1, default=0.5)
+    poisson: Scalar = quantity("", "Poisson's ratio of grains", gt=-1, lt=0.5, default=0.25)
+
+    def specify(self, gravity: float) -> BedSpecification:
+        """The specification of the bed. **Arguments:** `gravity`, m/s²."""
+        law = HertzMindlin(self.grain_modulus, self.poisson, self.grain_restitution, self.poured_friction)
+        sizes = GaussianSizes(self.grain_diameter, 0.1 * self.grain_diameter)
+        container = CylindricalContainer(self.bed_diameter)
+        rests = max(gravity, RESTS)
+        return BedSpecification(law, sizes, self.grain_density, container, self.bed_depth, rests, max(rests, POUR))
+
+    def throw(self, body: Thrown, times: np.ndarray, place: np.ndarray, lists: dict[Any, Any]) -> Path:
+        """The path of a body from its touch of the first grain on, by its depth below the mean surface.
+
+        **Arguments:** `body`; `times`, s; `place` [2] of the body's axis, in grains from that of the bed; `lists` of
+        neighbours of earlier throws, with which nothing is compiled again. **Returns:** the path, until the stop.
+        **Raises:** `RuntimeError` for a run that fails.
+        """
+        bed = settle(self.specify(body.gravity))
+        centre, radius = (body.radius * x for x in body.solid.pebbles)
+        inertia = LEVEL * body.mass * body.radius**2 * np.eye(3)
+        clump = Clump(RigidBody(body.mass, inertia), centre, radius)
+        law = replace(bed.grains.law, friction=self.friction)
+        down = jnp.array([0.0, 0.0, -body.gravity])
+        grains = replace(bed.grains, law=law, gravity=down, clumps=(clump,), clump_laws=(None,))
+        across = np.asarray(place) * float(self.grain_diameter)
+        at = np.asarray(bed.state.position)
+        height = touch_height(at, np.asarray(grains.radius), centre + np.append(across, 0.0), radius)
+        start = RigidState((*across, height), (0.0, 0.0, -body.speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        state = grains.with_clumps(bed.state, (start,))
+        key = len(at), len(radius)
+        if key not in lists:
+            lists[key] = allocate(grains, state, SKIN, ROOM)
+        solver = Courant(COURANT, neighbours=lists[key])
+        path = run(
+            grains, state, times, solver=solver, save=lambda s: s.clumps[0], until=lambda now: now.velocity[2] >= 0
+        )
+        low = np.asarray(path.states.position[:, 2]) + body.radius * body.solid.low
+        return np.stack(
+            [np.asarray(path.times), bed.figures.height - low, -np.asarray(path.states.velocity[:, 2])]
+        )
+
+
+def touch_height(grains: np.ndarray, grain_radius: np.ndarray, centre: np.ndarray, radius: np.ndarray) -> float:
+    """How far a body of sub-spheres is raised until it touches the highest grain below it, m.
+
+    **Arguments:** `grains` [3, n] m, their `grain_radius` [n] m; `centre` [p, 3] m and `radius` [p] m of the
+    sub-spheres. **Returns:** the height.
+    """
+    heights = []
+    for c, r in zip(centre, radius, strict=True):
+        reach, aside = (grain_radius + r) ** 2, np.sum((grains[:2] - c[:2, None]) ** 2, axis=0)
+        under = aside < reach
+        heights.append(np.max(grains[2, under] + np.sqrt((reach - aside)[under]), initial=-np.inf) - c[2])
+    return float(max(heights))
