@@ -16,10 +16,7 @@ from difsim.typing import Scalar
 from experiments.beds import settle
 from experiments.contact.throws import Path, Thrown
 
-POUR, RESTS = (
-    1.0,
-    1e-3,
-)  # m/s², at least, while grains are poured and come to rest: in less it takes ten times as long
+POUR, RESTS = 1.0, 1e-3  # m/s², at least, while grains are poured and at rest: in less it takes ten times as long
 LEVEL = 1e3  # moment of inertia of the body over that of a ball of its size: it is guided
 COURANT, SKIN, ROOM = 0.7, 0.1, 1.5
 
