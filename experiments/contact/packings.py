@@ -58,7 +58,7 @@ def compare(case_file: Path, count: int, seed: int, is_quick: bool) -> Found:
         bed = settle(ground.specify(plate.gravity))
         motion = follow_path(end_at_stop(ground.throw(plate, 1.2 * times, np.zeros(2), lists)), plate.gravity)
         path = {k: np.asarray(jax.vmap(getattr(motion, f"{k}_at"))(times)) for k in ("depth", "speed")}
-        path["depth"] -= path["depth"][0]  # from the touch, as the law has it: the first grain stands out
+        path["depth"] = path["depth"] - path["depth"][0]  # from the touch, as the law has it
         law, fitted = fit_law(plate, times, path["speed"])
         seen = {k: float(np.interp(t, times, path[k])) for k, t in read.items()}
         left.append([float(getattr(fitted, f"{k}_at")(jnp.asarray(t))) - seen[k] for k, t in read.items()])

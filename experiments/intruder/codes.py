@@ -5,7 +5,7 @@ from collections import ChainMap
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,8 +13,6 @@ import xarray as xr
 
 from difsim import allocate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
-from difsim.beds.loose import scatter_spheres
-from difsim.beds.settling import Settling
 from difsim.beds.specification import Bed
 from difsim.dem import HertzMindlin
 from experiments.beds import BEDS
@@ -30,13 +28,11 @@ from inversion.threads import map_in_threads
 # Dosta et al. 2024 (Computer Physics Communications 296, 109066): the scene as the drivers of MercuryDPM and Yade that
 # are public have it, grains of "M1" in a box of steel: Pa, Poisson's ratio, kg/m³, restitution, friction.
 BOX, FLOOR, BEGINS, THROWN = (0.098, 0.06), -0.090243, 0.06, 5.0  # m, m, m, m/s
-# m, from the sides to the middle of the bed, across its width: of 609 of the 25 000 places in the public file of one
-# bed those on top are 33 mm above the floor near the middle, and 27 mm at the sides.
-RIDGE, LOOSER = 0.006, 0.8  # and solid fraction of the whole, over that at rest, as its grains fall there
 COUNT, SIZE, BALL = 25_000, 0.002, 0.010  # m
 M1 = HertzMindlin(1e9, 0.2, restitution=0.5, friction=0.3)
 WITH_STEEL = HertzMindlin.from_materials([1e9, 210e9], [0.2, 0.2], restitution=0.4, friction=0.2)
 POURED = 2e7  # Pa: modulus with which the bed is poured, whose steps are seven times as long
+LOOSE = 1.0  # friction of grains while they are poured: the public bed is as high and as loose
 MEETS, ENDS = 0.018, 0.1  # s: until MEETS the ball flies alone, which is not simulated
 RISEN = 4  # diameters of a grain, from the floor: a ball that has risen so far flies alone again
 # Height of the ball's centre by the time in s, m: mean of seven codes, and one standard deviation of what a single bed
@@ -46,19 +42,8 @@ SEEN = {0.02: (-0.0420, 0.0), 0.024: (-0.06002, 0.00009), 0.028: (-0.0719, 0.000
 SEEN |= {0.06: (-0.0368, 0.0054), 0.08: (-0.0122, 0.0090), 0.1: (0.0111, 0.0106)}
 
 
-class Case(NamedTuple):
-    """Laws of grains, and of grains with steel."""
-
-    grains: HertzMindlin = M1
-    steel: HertzMindlin = WITH_STEEL
-
-
 AS_PUBLISHED = "as published"
-CASES = {
-    AS_PUBLISHED: Case(),
-    "friction of grains 0.5": Case(grains=replace(M1, friction=0.5)),
-    "friction with steel 0.4": Case(steel=replace(WITH_STEEL, friction=0.4)),
-}
+CASES = {AS_PUBLISHED: M1, "friction of grains 0.5": replace(M1, friction=0.5)}  # laws of the grains
 CHANGED = 1  # beds of each case but the first
 
 
@@ -68,22 +53,19 @@ def compare(coarse: float, beds: int, out: Path, is_quick: bool) -> Found:
     A checkpoint in `out` has each throw that ended.
     """
     size, soft = (5e-3, POURED / float(M1.modulus)) if is_quick else (coarse * SIZE, 1.0)
-    kept = Checkpoint(out / "throws.checkpoint", (CASES, recipe(size), RIDGE, MEETS, RISEN, soft))
+    kept = Checkpoint(out / "throws.checkpoint", (CASES, recipe(size), MEETS, RISEN, soft))
 
     def throw_into(job):
         seed, names = job
-        harden_once = cache(lambda: harden_bed(heap_up(recipe(size, seed).bed(BEDS), seed), soft))
+        harden_once = cache(lambda: harden_bed(recipe(size, seed).bed(BEDS), soft))
         return {
             (name, seed): kept.get_or(
-                f"{[*CASES].index(name)}.{seed}", lambda case=CASES[name]: drop_ball(harden_once(), case, soft)
+                f"{[*CASES].index(name)}.{seed}", lambda law=CASES[name]: drop_ball(harden_once(), law, soft)
             )
             for name in names
         }
 
-    jobs = {}
-    for name in CASES:
-        for seed in range(beds if name == AS_PUBLISHED else min(beds, CHANGED)):
-            jobs.setdefault(seed, []).append(name)
+    jobs = {seed: CASES if seed < CHANGED else (AS_PUBLISHED,) for seed in range(beds)}
     with Bar("beds", len(jobs)) as bar:
         thrown = ChainMap(*map_in_threads(throw_into, jobs.items(), bar))
     times = thrown[AS_PUBLISHED, 0]["time"]
@@ -114,20 +96,6 @@ def summarize(result: xr.Dataset, thrown: list[dict[str, Any]]) -> dict[str, Any
     }
 
 
-def heap_up(bed: Bed, seed: int) -> Bed:
-    """The bed with a RIDGE: grains of its sides fall onto its middle. **Arguments:** `bed`, at rest; `seed`."""
-    place, size, half = np.array(bed.state.position), 2 * float(bed.grains.radius[0]), 0.5 * BOX[1]
-    surface = bed.figures.height - 0.25 * size + RIDGE * (1 / 3 - (place[1] / half) ** 2)
-    moved = place[2] > surface
-    above = BoxContainer((BOX[0], 2 * half / np.sqrt(3)))  # where the surface of the ridge is the higher one
-    place[:, moved] = scatter_spheres(np.asarray(bed.grains.radius)[moved], above, seed)
-    place[2, moved] += place[2, ~moved].max() + size
-    run = Settling.from_loose(bed.grains, bed.grains.at_rest(jnp.asarray(place)), LOOSER)
-    run.set_gravity(GRAVITY)
-    run.rest(size, lambda share: None)
-    return Bed(bed.grains, run.state, bed.figures)
-
-
 def harden_bed(bed: Bed, soft: float) -> Bed:
     """A bed at rest with the laws as published, their moduli times `soft`."""
     return harden(bed, soften(M1, soft), soften(WITH_STEEL, soft))
@@ -138,16 +106,16 @@ def soften(law: HertzMindlin, factor: float) -> HertzMindlin:
     return replace(law, modulus=factor * law.modulus)
 
 
-def drop_ball(bed: Bed, case: Case, soft: float) -> dict[str, Any]:
+def drop_ball(bed: Bed, law: HertzMindlin, soft: float) -> dict[str, Any]:
     """The `time` s and `height` m of the centre of Dosta's ball, from MEETS on.
 
-    **Arguments:** `bed` at rest; `case`; `soft`, a factor of its moduli. **Returns:** these by name, with the number of
+    **Arguments:** `bed` at rest; `law` of its grains; `soft`, a factor of its moduli. **Returns:** these by name, with the number of
     `grains`, the wall time of the run, `seconds`, and the `pull` of grains just before it is taken to have left them,
     over its weight.
     """
-    steel = soften(case.steel, soft)
+    steel = soften(WITH_STEEL, soft)
     walls = (steel,) * len(bed.grains.walls)
-    laws = {"law": soften(case.grains, soft), "wall_laws": walls, "clump_laws": (steel,)}
+    laws = {"law": soften(law, soft), "wall_laws": walls, "clump_laws": (steel,)}
     grains = replace(bed.grains, clumps=(ball(BALL, 7200.0),), **laws)
     begin = jnp.array([0.0, 0.0, BEGINS - FLOOR - THROWN * MEETS - 0.5 * GRAVITY * MEETS**2])
     state = grains.with_clumps(bed.state, (falling_state(begin, THROWN + GRAVITY * MEETS),))
@@ -174,5 +142,5 @@ def drop_ball(bed: Bed, case: Case, soft: float) -> dict[str, Any]:
 def recipe(size: float, seed: int = 0) -> BedSpecification:
     """The specification of a bed of as much solid volume as the benchmark's, of grains of `size` m, softer than M1."""
     depth = COUNT * np.pi / 6 * SIZE**3 / (0.6 * BOX[0] * BOX[1])
-    law = replace(M1, modulus=POURED)
+    law = replace(M1, modulus=POURED, friction=LOOSE)
     return BedSpecification(law, GaussianSizes(size, 0.0), 2500.0, BoxContainer(BOX), depth, seed=seed)

@@ -104,8 +104,8 @@ def draw_codes(result: xr.Dataset, codes: dict[float, tuple[float, float]]) -> F
     time, height = 1e3 * result["time"], 1e3 * result["height"]
     axis.plot(time, height[0].T, color=BLUE, lw=1.0)
     axis.plot([], [], color=BLUE, lw=1.0, label=f"ours {height['case'].values[0]}, each bed")
-    for case, colour in zip(height[1:], (ORANGE, GREEN), strict=True):
-        axis.plot(time, case.mean("bed"), color=colour, lw=1.0, label=str(case["case"].values))
+    for case in height[1:]:
+        axis.plot(time, case.mean("bed"), color=ORANGE, lw=1.0, label=str(case["case"].values))
     axis.set(
         xlabel="time, ms", ylabel="height of the ball, mm", title="Ball of 20 mm at 5 m/s (Dosta et al. 2024)"
     )
