@@ -109,9 +109,9 @@ def soften(law: HertzMindlin, factor: float) -> HertzMindlin:
 def drop_ball(bed: Bed, law: HertzMindlin, soft: float) -> dict[str, Any]:
     """The `time` s and `height` m of the centre of Dosta's ball, from MEETS on.
 
-    **Arguments:** `bed` at rest; `law` of its grains; `soft`, a factor of its moduli. **Returns:** these by name, with the number of
-    `grains`, the wall time of the run, `seconds`, and the `pull` of grains just before it is taken to have left them,
-    over its weight.
+    **Arguments:** `bed` at rest; `law` of its grains; `soft`, a factor of its moduli. **Returns:** these by name, with
+    the number of `grains`, the wall time of the run, `seconds`, and the `pull` of grains just before it is taken to
+    have left them, over its weight.
     """
     steel = soften(WITH_STEEL, soft)
     walls = (steel,) * len(bed.grains.walls)
