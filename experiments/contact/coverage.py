@@ -47,7 +47,7 @@ def cover(case: Case, repetitions: int, seed: int, out: Path, executor: Executor
     problem = pose(case)
     if problem.discrete:
         raise ValueError(f"--stage coverage is of numbers: decide {', '.join(problem.discrete)} in the case")
-    kept = Checkpoint(out / "coverage.checkpoint", (case.law, case.parameters, case.data, SETTINGS))
+    kept = Checkpoint(out / "coverage.checkpoint", (case.made_of, SETTINGS))
     return calibrate(Repetition(problem).repeat, problem.names, (), repetitions, seed, BINS, kept, executor)
 
 

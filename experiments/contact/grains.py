@@ -14,7 +14,7 @@ from difsim.declarations import quantity
 from difsim.dem import Clump, HertzMindlin
 from difsim.typing import Scalar
 from experiments.beds import settle
-from experiments.contact.throws import Path, Thrown
+from experiments.contact.throws import Thrown, Track
 
 POUR, RESTS = 1.0, 1e-3  # m/s², at least, while grains are poured and at rest: in less it takes ten times as long
 LEVEL = 1e3  # moment of inertia of the body over that of a ball of its size: it is guided
@@ -30,26 +30,26 @@ class GrainBed(eqx.Module):
         "", "friction while they are poured, which makes them loose", ge=0, usual=(0, 2)
     )
     grain_modulus: Scalar = quantity("Pa", "Young's modulus of grains", gt=0, usual=(1e4, 1e12), slip="MPa")
-    bed_diameter: Scalar = quantity("m", "diameter of the bed", gt=0, usual=(1e-2, 100), slip="cm")
+    bed_width: Scalar = quantity("m", "diameter of the bed", gt=0, usual=(1e-2, 100), slip="cm")
     bed_depth: Scalar = quantity("m", "depth of the bed", gt=0, usual=(1e-2, 10), slip="cm")
     grain_density: Scalar = quantity("kg/m³", "density of a grain", gt=0, usual=(100, 1e4), default=2500.0)
     grain_restitution: Scalar = quantity("", "restitution of grains", gt=0, le=1, default=0.5)
     poisson: Scalar = quantity("", "Poisson's ratio of grains", gt=-1, lt=0.5, default=0.25)
 
     def specify(self, gravity: float) -> BedSpecification:
-        """The specification of the bed. **Arguments:** `gravity`, m/s²."""
+        """The specification of the bed. **Arguments:** `gravity`, m/s². **Returns:** the specification."""
         law = HertzMindlin(self.grain_modulus, self.poisson, self.grain_restitution, self.poured_friction)
         sizes = GaussianSizes(self.grain_diameter, 0.1 * self.grain_diameter)
-        container = CylindricalContainer(self.bed_diameter)
-        rests = max(gravity, RESTS)
-        return BedSpecification(law, sizes, self.grain_density, container, self.bed_depth, rests, max(rests, POUR))
+        container = CylindricalContainer(self.bed_width)
+        rest = max(gravity, RESTS)
+        return BedSpecification(law, sizes, self.grain_density, container, self.bed_depth, rest, max(rest, POUR))
 
-    def throw(self, body: Thrown, times: np.ndarray, place: np.ndarray, lists: dict[Any, Any]) -> Path:
+    def throw(self, body: Thrown, times: np.ndarray, place: np.ndarray, lists: dict[Any, Any]) -> Track:
         """The path of a body from its touch of the first grain on, by its depth below the mean surface.
 
         **Arguments:** `body`; `times`, s; `place` [2] of the body's axis, in grains from that of the bed; `lists` of
-        neighbours of earlier throws, with which nothing is compiled again. **Returns:** the path, until the stop.
-        **Raises:** `RuntimeError` for a run that fails.
+        neighbours of earlier throws, with which nothing is compiled again. **Returns:** the path, to the first
+        look after the stop.
         """
         bed = settle(self.specify(body.gravity))
         centre, radius = (body.radius * x for x in body.solid.pebbles)
@@ -60,15 +60,22 @@ class GrainBed(eqx.Module):
         grains = replace(bed.grains, law=law, gravity=down, clumps=(clump,), clump_laws=(None,))
         across = np.asarray(place) * float(self.grain_diameter)
         at = np.asarray(bed.state.position)
-        height = touch_height(at, np.asarray(grains.radius), centre + np.append(across, 0.0), radius)
+        height = find_touch(at, np.asarray(grains.radius), centre + np.append(across, 0.0), radius)
         start = RigidState((*across, height), (0.0, 0.0, -body.speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         state = grains.with_clumps(bed.state, (start,))
-        key = len(at), len(radius)
+        # A list is of one size of each sphere, in one drum.
+        key = float(self.grain_diameter), float(self.bed_width), body.radius, at.size, len(radius)
         if key not in lists:
             lists[key] = allocate(grains, state, SKIN, ROOM)
         solver = Courant(COURANT, neighbours=lists[key])
         path = run(
-            grains, state, times, solver=solver, save=lambda s: s.clumps[0], until=lambda now: now.velocity[2] >= 0
+            grains,
+            state,
+            times,
+            solver=solver,
+            save=lambda s: s.clumps[0],
+            until=lambda now: now.velocity[2] >= 0,
+            throw=False,  # such a path ends early, as one that does not stop
         )
         low = np.asarray(path.states.position[:, 2]) + body.radius * body.solid.low
         return np.stack(
@@ -76,7 +83,7 @@ class GrainBed(eqx.Module):
         )
 
 
-def touch_height(grains: np.ndarray, grain_radius: np.ndarray, centre: np.ndarray, radius: np.ndarray) -> float:
+def find_touch(grains: np.ndarray, grain_radius: np.ndarray, centre: np.ndarray, radius: np.ndarray) -> float:
     """How far a body of sub-spheres is raised until it touches the highest grain below it, m.
 
     **Arguments:** `grains` [3, n] m, their `grain_radius` [n] m; `centre` [p, 3] m and `radius` [p] m of the

@@ -106,7 +106,8 @@ def compare(paths: Iterable[Path], seed: int, out: Path, is_quick: bool) -> Foun
     key, found = jax.random.PRNGKey(seed), {}
     for common in sorted(dict.fromkeys([(), *combinations(names, len(names) - 1), tuple(names)]), key=len):
         problem = pose_both(cases, common)
-        kept = Checkpoint(out / "checkpoint", (problem.parameters, problem.data, common, seed, particles))
+        made_of = [case.made_of for case in cases.values()]
+        kept = Checkpoint(out / "checkpoint", (made_of, common, seed, particles))
         found[", ".join(common) or NONE] = sample(
             problem, key=key, method=Tempered(particles, STEPS), effective_size=SIZE, limit=10 * particles,
             batch_size=BATCH, checkpoint=kept, progress=True,

@@ -67,11 +67,9 @@ def _fit(options: Contact, out: Path) -> Found:
     case, key = read_case(options.case, options.series, options.shape), jax.random.PRNGKey(options.seed)
     if not case.unknown:
         raise ValueError(f"{options.case}: every number is known: give one a law in [unknowns]")
-    sections = [shape.section for shape in case.shapes]
-    made_of = case.title, case.law, sections, case.parameters, case.data, options.seed
-    runs = None
+    made_of, runs = (case.made_of, options.seed, options.quick), None
     if case.law in SIMULATED:
-        runs = Runs(case, Checkpoint(out / "runs.checkpoint", (*made_of, options.quick)))
+        runs = Runs(case, Checkpoint(out / "runs.checkpoint", made_of))
     problem = pose(case) if runs is None else runs.pose(key, options.quick)
     posterior = sample(
         problem,

@@ -11,7 +11,8 @@ from jaxtyping import Array, Float
 
 from difsim.declarations import quantity
 from difsim.typing import Scalar
-from experiments.contact.world import Cubics, Motion, evaluate
+from experiments.contact.cubics import Cubics, evaluate
+from experiments.contact.world import Motion
 
 ENDLESS = 1e9  # m/s², of readings that have no end
 

@@ -4,9 +4,10 @@ Lengths are over the body's radius, that of the circle with the area of its larg
 side, against its z, and does not tilt.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -19,9 +20,11 @@ from difsim.typing import Scalar
 from experiments.agilkia.files import read_lander
 from experiments.contact.cubics import Cubics, evaluate
 from experiments.contact.solids import THICK, Ball, Solid
+from experiments.records import file_hash
 
 FLAT = 1e-3  # that a ball is flat where it touches: no law has a limit for a contact without area
 NODES = 129  # of the section of a mesh or a lander, from its lowest point to its largest section
+LEVEL = 0.1  # of its depth, over which a ledge touches: a motion's steps there are of 0.06 of it
 
 
 class Section(eqx.Module):
@@ -47,13 +50,14 @@ class Section(eqx.Module):
 
 
 class Shape(NamedTuple):
-    """A shape: its `section`; the `solid` that is simulated, None for legs; its own `radius` m and `mass` kg, where
-    its file has them."""
+    """A shape: its `section`; the `solid` that is simulated, None for legs; of a file, its own `radius` m, the `mass`
+    kg of a lander, and its `content`, hashed."""
 
     section: Section
     solid: Ball | Solid | None
     radius: float | None = None
     mass: float | None = None
+    content: str = ""
 
 
 # On the host, as nothing is known of the precision when this is imported.
@@ -66,21 +70,23 @@ def read_shape(path: Path) -> Shape:
     """The shape of a mesh, in m, or of a lander that lands on all its legs at once, with its hull after them.
 
     **Arguments:** `path` of the mesh, or of a lander such as data/philae.toml. **Returns:** the shape. **Raises:**
-    `ValueError` for a file that is neither.
+    `ValueError` for a file that is neither; `FileNotFoundError`.
     """
-    if path.suffix == ".toml":
+    if path.suffix.lower() == ".toml":
         lander = read_lander(path)["lander"]
-        return _legs(lander)._replace(mass=float(lander["mass_kg"]))
+        section, radius = _scale(*_measure_legs(lander))
+        return Shape(section, None, radius, float(lander["mass_kg"]), file_hash(path))
     mesh = load(path, "m")
     low = mesh.vertices[:, 2].min()
     depth = np.linspace(0.0, np.ptp(mesh.vertices[:, 2]), 4 * NODES)
-    area = section_areas(mesh, low + depth)
+    area = measure_sections(mesh, low + depth)
     section, radius = _scale(depth, area)
-    return Shape(section, Solid(partial(TriMesh, (mesh.vertices - mesh.centroid) / radius, mesh.faces)), radius)
+    solid = Solid(partial(TriMesh, (mesh.vertices - mesh.centroid) / radius, mesh.faces))
+    return Shape(section, solid, radius, content=file_hash(path))
 
 
-def _legs(lander: dict) -> Shape:
-    """The soles by the height of each foot, and the lower side of the hull."""
+def _measure_legs(lander: Mapping[str, Any]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Depths m, and the areas m² there of the soles, by the height of each foot, and of the hull's lower side."""
     feet = np.asarray(lander.get("feet_m", np.zeros((0, 3))))[:, 2]
     parts = [(z, np.pi * lander["footpad_radius_m"] ** 2) for z in feet]
     if "hull_m" in lander:
@@ -88,25 +94,25 @@ def _legs(lander: dict) -> Shape:
         parts.append((-0.5 * height, x * y))
     low = min(z for z, _ in parts)
     depth = np.linspace(0.0, max(max(z for z, _ in parts) - low, 1e-3), NODES)
-    area = sum(np.where(depth >= z - low, part, 0.0) for z, part in parts)
-    section, radius = _scale(depth, area)
-    return Shape(section, None, radius)
+    return depth, sum(np.where(depth >= z - low, part, 0.0) for z, part in parts)
 
 
 def _scale(depth: Float[np.ndarray, " n"], area: Float[np.ndarray, " n"]) -> tuple[Section, float]:
     """The section through areas m² at depths m, and the radius m of the largest.
 
-    It never falls: a pit keeps the width that was pressed into it.
+    It never falls: a pit keeps the width that was pressed into it. A ledge comes within LEVEL of its depth.
     """
     widest = int(np.argmax(area))
     radius = float(np.sqrt(area[widest] / np.pi))
-    at = np.linspace(0.0, max(depth[widest], depth[1]), NODES)
-    grown = np.maximum(np.maximum.accumulate(np.interp(at, depth, area) / area[widest]), FLAT**2)
+    at = np.linspace(0.0, max(depth[widest], depth[1]) / (1 - LEVEL), NODES)
+    spread = np.linspace(1 - LEVEL, 1 + LEVEL, NODES)
+    kept = np.maximum.accumulate(area) / area[widest]
+    grown = np.maximum(np.interp(at[:, None] * spread, depth, kept).mean(axis=1), FLAT**2)
     slope = PchipInterpolator(at / radius, grown).derivative()(at / radius)
     return Section(at[1] / radius, Cubics.through(at / radius, grown, slope).derivatives), radius
 
 
-def section_areas(mesh: TriMesh, heights: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def measure_sections(mesh: TriMesh, heights: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """The areas of horizontal sections of a mesh, m².
 
     The surface above a section and the section enclose a volume, whose vertical projections cancel: the area is the sum

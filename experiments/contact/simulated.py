@@ -16,14 +16,14 @@ from jaxtyping import Array, Bool
 from difsim.declarations import quantities
 from experiments.contact.case import GROUNDS, Case
 from experiments.contact.pictures import trace
-from experiments.contact.throws import Path, Thrown, end_at_stop, follow_path
+from experiments.contact.throws import Thrown, Track, end_at_stop, follow_path
 from experiments.contact.world import Motion
 from inversion import Checkpoint, Problem, response_problem
 from inversion.progress import Bar
 
-RUNS, QUICK_RUNS = 3, 1.5  # for each term of the surface
+RUNS, QUICK_RUNS = 3, 2  # for each term of the surface
 FRAME, LASTS = 0.1, 100.0  # of the time in which the body moves its radius: between looks, and at most
-BEYOND = 1.2  # of the last time that is read: a body above a soil comes to it later
+NARROW = 4.0  # radii of the body: in a bed that is less wide it touches the walls
 SCATTER = 0.5  # of a grain or a spacing: of where the body comes down
 
 
@@ -32,13 +32,13 @@ class Runs:
 
     def __init__(self, case: Case, kept: Checkpoint):
         if case.shapes[0].solid is None:
-            raise ValueError(
-                "a lander among grains is of another study: difsim agilkia --lander ... --regolith grains"
-            )
+            raise ValueError("a lander in simulated ground is of another study: difsim agilkia --regolith grains")
         self.case, self.kept = case, kept
         self.motions: list[Motion] = []
         self.lists: dict[Any, Any] = {}
         self.until = max(case.times.get(name, np.inf) for name in case.data.names)
+        if self.until <= 0:
+            raise ValueError(f"{case.title}: the last time that is read must be after the touch")
 
     def __call__(self, p: Mapping[str, Any], key: Array) -> tuple[dict[str, Array], Bool[Array, ""]]:
         """The numbers that a run gives, and whether it came to its end.
@@ -48,25 +48,32 @@ class Runs:
         path = self.kept.get_or(f"run-{len(self.motions)}", lambda: {"path": self.throw(p, key)})["path"]
         motion = follow_path(path, float(p["gravity"]))
         self.motions.append(motion)
-        found = motion.measure(self.case.times)
-        is_whole = motion.has_stopped | (motion.time[-1] > self.until)
-        return {name: found[name] for name in self.case.data.names}, is_whole
+        return self.measure(motion), motion.has_stopped | (motion.time[-1] > self.until)
 
-    def throw(self, p: Mapping[str, Any], key: Array) -> Path:
+    def measure(self, motion: Motion) -> dict[str, Array]:
+        """What is measured of a motion, by name. **Arguments:** `motion`."""
+        found = motion.measure(self.case.times)
+        return {name: found[name] for name in self.case.data.names}
+
+    def throw(self, p: Mapping[str, Any], key: Array) -> Track:
         """The path of a run. **Arguments:** as above."""
         kind = GROUNDS[self.case.law]
         ground = kind(**{name: float(p[name]) for name in quantities(kind)})
         body = Thrown(self.case.shapes[0].solid, *(float(p[name]) for name in Thrown._fields[1:]))
-        moves = body.radius / body.speed
-        lasts = min(BEYOND * self.until, LASTS * moves)
-        times = np.linspace(0.0, lasts, 2 + int(lasts / (FRAME * moves)))
+        if ground.bed_width < NARROW * body.radius:
+            raise ValueError(
+                f"bed_width_m = {float(ground.bed_width):g} is too narrow for {body.radius:g} m: take more"
+            )
+        frame = FRAME * body.radius / body.speed
+        frames = min(self.until / frame, LASTS / FRAME)
+        times = frame * np.arange(int(frames) + 3)  # beyond the last that is read, where a motion would have ended
         place = SCATTER * np.asarray(jax.random.normal(key, (2,)))
         return end_at_stop(ground.throw(body, times, place, self.lists))
 
     def pose(self, key: Array, is_quick: bool) -> Problem:
         """The inversion of the case, by its `surface`. **Arguments:** `key`; `is_quick`, with fewer runs."""
         n = len(self.case.unknown)
-        count = int(np.ceil((QUICK_RUNS if is_quick else RUNS) * (n + 1) * (n + 2) / 2))
+        count = (QUICK_RUNS if is_quick else RUNS) * (n + 1) * (n + 2) // 2
 
         def loop(f: Callable, rows: tuple[Array, Array]) -> Array:
             found = []
@@ -92,5 +99,4 @@ class Runs:
     def account(self, name: str) -> dict[str, float]:
         """By how much a run scatters in a number, and what it was in the last. **Arguments:** its `name`."""
         scatter = float(self.surface.error[self.case.data.names.index(name)])
-        last = self.motions[-1].measure(self.case.times)
-        return {"scatter of a run": scatter, "run at the fit": float(last[name])}
+        return {"scatter of a run": scatter, "run at the fit": float(self.measure(self.motions[-1])[name])}

@@ -13,7 +13,7 @@ from difsim.sph.density import FixedDensity
 from difsim.sph.soil import PlaneStrain
 from difsim.sph.tools import Sliding
 from difsim.typing import Scalar
-from experiments.contact.throws import Path, Thrown, begin_at_surface
+from experiments.contact.throws import Thrown, Track, begin_at_surface
 from experiments.foot.scene import SUPPORT, fill_box
 from experiments.foot.throws import follow_fall
 
@@ -37,6 +37,7 @@ class Soil(eqx.Module):
 
     @property
     def material(self) -> DruckerPrager:
+        """The soil's law."""
         stretch = (1 + self.poisson) * (1 - 2 * self.poisson) / (1 - self.poisson)
         return DruckerPrager(
             self.bulk_density * self.sound**2 * stretch,
@@ -47,7 +48,7 @@ class Soil(eqx.Module):
             cone=PlaneStrain(),
         )
 
-    def throw(self, body: Thrown, times: np.ndarray, place: np.ndarray, lists: dict[Any, Any]) -> Path:
+    def throw(self, body: Thrown, times: np.ndarray, place: np.ndarray, lists: dict[Any, Any]) -> Track:
         """The path of a body from the surface on, until it no longer goes down. It begins a kernel's reach above.
 
         **Arguments:** `body`; `times`, s; `place` [2] of its axis, in spacings from a corner of the cells of the soil;
@@ -60,7 +61,7 @@ class Soil(eqx.Module):
         before = body.speed**2 - 2 * body.gravity * above
         if before <= 0:
             raise ValueError(f"a fall of {above:.3g} m is faster than {body.speed:g} m/s: give a lower spacing_m")
-        solid = body.radius * body.solid.particles(spacing / body.radius)
+        solid = body.radius * body.solid.place_particles(spacing / body.radius)
         low = body.radius * body.solid.low
         solid = solid + np.array([[place[0] * spacing], [place[1] * spacing], [above - low]])
         position = np.concatenate([bed, box, solid], axis=1)
@@ -87,6 +88,6 @@ class Soil(eqx.Module):
                 float(solid[2, 0] - now.place[2, 0]) - above,
                 -float(now.velocity[2]),
             )
-            for now in follow_fall(model, jnp.asarray(body.mass), state, times[1:])
+            for now in follow_fall(model, jnp.asarray(body.mass), state, times[1:] + above / np.sqrt(before))
         ]
         return begin_at_surface(np.array(rows).T)

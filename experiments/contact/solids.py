@@ -22,7 +22,7 @@ class Ball:
     low = -1.0  # its lowest point
     pebbles = np.zeros((1, 3)), np.ones(1)  # centres and radii of its sub-spheres
 
-    def particles(self, spacing: float) -> Float[np.ndarray, "3 n"]:
+    def place_particles(self, spacing: float) -> Float[np.ndarray, "3 n"]:
         """Places of the particles of its outer LAYERS, `spacing` apart.
 
         They are on spheres, one for each `spacing`² of area: of a lattice a small ball would be a fifth too small.
@@ -60,7 +60,7 @@ class Solid:
         found = fill_with_spheres(self.mesh, VACANCY)
         return found.centre, found.radius
 
-    def particles(self, spacing: float) -> Float[np.ndarray, "3 n"]:
+    def place_particles(self, spacing: float) -> Float[np.ndarray, "3 n"]:
         """Places of the particles of its outer LAYERS, on a lattice that begins on its lower side."""
         low, high = self.mesh.vertices.min(axis=0), self.mesh.vertices.max(axis=0)
         first, last = np.floor(low / spacing), np.ceil(high / spacing)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from experiments.contact.solids import Ball, Solid
 from experiments.contact.world import Motion
 
-Path = Float[np.ndarray, "3 t"]  # time s, depth m of the lowest point below the surface, and speed m/s downwards
+Track = Float[np.ndarray, "3 t"]  # time s, depth m of the lowest point below the surface, and speed m/s downwards
 
 
 class Thrown(NamedTuple):
@@ -22,7 +22,7 @@ class Thrown(NamedTuple):
     gravity: float
 
 
-def end_at_stop(path: Path) -> Path:
+def end_at_stop(path: Track) -> Track:
     """The path until its stop; all of it, with a speed that is left, where there is none."""
     if np.all(path[2] > 0):
         return path
@@ -33,14 +33,14 @@ def end_at_stop(path: Path) -> Path:
     return np.append(path[:, :end], stop[:, None], axis=1)
 
 
-def begin_at_surface(path: Path) -> Path:
+def begin_at_surface(path: Track) -> Track:
     """The path from where its depth is 0 on, with times from there."""
     begun = np.array([np.interp(0.0, path[1], row) for row in path])
     inside = np.append(begun[:, None], path[:, path[1] > 0], axis=1)
     return inside - np.array([[begun[0]], [0.0], [0.0]])
 
 
-def follow_path(path: Path, gravity: float) -> Motion:
+def follow_path(path: Track, gravity: float) -> Motion:
     """The motion along a path, whose forces are those between its times.
 
     **Arguments:** `path`; `gravity`, m/s². **Returns:** the motion.

@@ -10,7 +10,7 @@ from difsim.beds import BedSpecification
 from experiments.beds import settle
 from experiments.contact.soil import Soil
 from experiments.contact.solids import Ball
-from experiments.contact.throws import Path, Thrown, begin_at_surface, end_at_stop
+from experiments.contact.throws import Thrown, Track, begin_at_surface, end_at_stop
 from experiments.intruder.published import FRAME, GRAVITY, PLACES, STIFF, Throw, throw_into
 from experiments.intruder.scene import box_of_glass
 
@@ -20,7 +20,7 @@ BULK = 1520.0  # kg/m³, of the beads (Katsuragi and Durian 2007)
 BOX = 0.08, 0.1  # m, width and depth of the soil
 LASTS = 0.15  # s: a ball in soil that has not stopped then creeps
 
-Throwing = Callable[[float, tuple[float, float], float], Path]  # of a friction, a place and a speed
+Throwing = Callable[[float, tuple[float, float], float], Track]  # of a friction, a place and a speed
 
 
 class Medium(NamedTuple):

@@ -76,7 +76,11 @@ def test_a_choice_is_one_of_its_values(tmp_path, text):
         ("mass_kg = 0.0692\n", "", "mass_kg is missing: give its number in [body], or its law in [unknowns]"),
         ("mass_kg = 0.0692", "mass_kg = -1.0", "[body] mass_kg = -1.0 must be positive"),
         ("log_uniform = [1e4, 1e7]", "log_uniform = [1e7, 1e4]", "two numbers, the first one less"),
-        ('shape = "sphere"', 'shape = "cube"', "shape = 'cube' must be of ['plate', 'sphere']"),
+        (
+            'shape = "sphere"',
+            'shape = "cube"',
+            "give [body] shape = one of ['plate', 'sphere'], or a list of them, not 'cube'",
+        ),
         ("mass_kg = ", "weight_kg = ", "[body] has no key 'weight_kg'"),
     ],
 )

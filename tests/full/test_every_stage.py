@@ -48,8 +48,8 @@ def test_a_ground_that_is_simulated_is_fitted(ground, tmp_path, capsys):
     case = data_folder() / "cases" / f"ball_in_{ground}.toml"
     STUDIES["contact"](case=case, quick=True, out=tmp_path).run()
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
-    assert summary["runs"] == {"of the ground": 5, "failed": 0} and summary["explains_data"]
-    assert "The ground was simulated in 5 runs" in capsys.readouterr().out
+    assert summary["runs"] == {"of the ground": 6, "failed": 0} and summary["explains_data"]
+    assert "The ground was simulated in 6 runs" in capsys.readouterr().out
 
 
 def test_a_lander_whose_ground_has_no_choices(tmp_path, capsys):

@@ -80,7 +80,7 @@ def test_a_path_is_cut_at_the_surface_and_at_the_stop():
 
 def test_the_particles_of_a_ball_fill_it():
     for ratio in (2.0, 2.52, 3.17):
-        ball = Ball().particles(1 / ratio)
+        ball = Ball().place_particles(1 / ratio)
         assert ball.shape[1] / ratio**3 == pytest.approx(4 / 3 * np.pi, rel=0.1)
         np.testing.assert_allclose(np.linalg.norm(ball, axis=0).max(), 1 - 0.5 / ratio)
         np.testing.assert_allclose(ball.mean(axis=1), 0.0, atol=0.01)
