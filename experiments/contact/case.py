@@ -79,8 +79,7 @@ def read_case(
 
     **Arguments:** `path`; `series`: a CSV file with the COLUMNS, where there is one; without it the sensor is left
     out; `shape`: a mesh or a lander, where the file names no shape; `changed`: "table.key" -> value, in place of the
-    file's. **Returns:** the case. **Raises:** `ValueError` that
-    names file, key and remedy.
+    file's. **Returns:** the case. **Raises:** `ValueError` that names file, key and remedy.
     """
     tables = read_changed(path, changed, EXAMPLE)
     confirmed = keys.pop_confirmed(path, tables)
@@ -91,7 +90,7 @@ def read_case(
         raise ValueError(f"{path}: give [ground] law = {' or '.join(map(repr, GROUNDS))}, not {law!r}")
     if law in SIMULATED and series is not None:
         raise ValueError(f"{path}: law = {law!r} is simulated a few times: it takes no series")
-    made = None if shape is None else _take_shape(path, tables, shape)
+    own = None if shape is None else _take_shape(path, tables, shape)
     declared = _list_quantities(law)
     tables_known = {*declared, "unknowns", "observations"}
     if extra := set(tables) - tables_known:
@@ -103,9 +102,8 @@ def read_case(
     laws = {key: Law(row.holds) for table in declared.values() for key, row in table.items()}
     keys.check(path, "unknowns", tables.setdefault("unknowns", {}), {}, laws, confirmed)
     parameters: dict[str, AbstractParameter] = {}
-    shapes, parameters["shape"] = (
-        ((made,), Fixed(0.0)) if made else _read_shapes(path, tables["body"].get("shape"))
-    )
+    named = tables["body"].get("shape")
+    shapes, parameters["shape"] = ((own,), Fixed(0.0)) if own else _read_shapes(path, named)
     for where, table in declared.items():
         if where != "sensor" or series is not None:
             for key, row in table.items():
@@ -174,11 +172,11 @@ def _take_shape(path: Path, tables: dict[str, Any], file: Path) -> Shape:
     for name in ("shape", "radius_m"):
         if name in body or name in unknowns:
             raise ValueError(f"{path}: {name} is that of {file}: leave it out")
-    made = read_shape(file)
-    tables["body"]["radius_m"] = made.radius
-    if made.mass is not None and "mass_kg" not in unknowns:
-        tables["body"].setdefault("mass_kg", made.mass)
-    return made
+    own = read_shape(file)
+    tables["body"]["radius_m"] = own.radius
+    if own.mass is not None and "mass_kg" not in unknowns:
+        tables["body"].setdefault("mass_kg", own.mass)
+    return own
 
 
 def _read_shapes(path: Path, given: Any) -> tuple[tuple[Shape, ...], AbstractParameter]:
