@@ -4,20 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 
 from difsim import Courant, allocate, run
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
-from difsim.body import RigidBody, RigidState
 from difsim.declarations import quantity
-from difsim.dem import Clump, HertzMindlin
+from difsim.dem import HertzMindlin
 from difsim.typing import Scalar
-from experiments.beds import settle
+from experiments.beds import build_guided, place_clump, settle
 from experiments.contact.throws import Thrown, Track
 
 POUR, RESTS = 1.0, 1e-3  # m/s², at least, while grains are poured and at rest: in less it takes ten times as long
-LEVEL = 1e3  # moment of inertia of the body over that of a ball of its size: it is guided
 COURANT, SKIN, ROOM = 0.7, 0.1, 1.5
 
 
@@ -53,16 +50,12 @@ class GrainBed(eqx.Module):
         """
         bed = settle(self.specify(body.gravity))
         centre, radius = (body.radius * x for x in body.solid.pebbles)
-        inertia = LEVEL * body.mass * body.radius**2 * np.eye(3)
-        clump = Clump(RigidBody(body.mass, inertia), centre, radius)
-        law = replace(bed.grains.law, friction=self.friction)
-        down = jnp.array([0.0, 0.0, -body.gravity])
-        grains = replace(bed.grains, law=law, gravity=down, clumps=(clump,), clump_laws=(None,))
+        clump = build_guided(body.mass, body.radius, centre, radius)
+        ground = replace(bed.grains, law=replace(bed.grains.law, friction=self.friction))
         across = np.asarray(place) * float(self.grain_diameter)
         at = np.asarray(bed.state.position)
-        height = find_touch(at, np.asarray(grains.radius), centre + np.append(across, 0.0), radius)
-        start = RigidState((*across, height), (0.0, 0.0, -body.speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-        state = grains.with_clumps(bed.state, (start,))
+        height = find_touch(at, np.asarray(ground.radius), centre + np.append(across, 0.0), radius)
+        grains, state = place_clump(ground, bed.state, clump, (*across, height), body.speed, body.gravity)
         # A list is of one size of each sphere, in one drum.
         key = float(self.grain_diameter), float(self.bed_width), body.radius, at.size, len(radius)
         if key not in lists:
@@ -84,7 +77,7 @@ class GrainBed(eqx.Module):
 
 
 def find_touch(grains: np.ndarray, grain_radius: np.ndarray, centre: np.ndarray, radius: np.ndarray) -> float:
-    """How far a body of sub-spheres is raised until it touches the highest grain below it, m.
+    """The way up, m, after which a body of sub-spheres touches the highest grain below it.
 
     **Arguments:** `grains` [3, n] m, their `grain_radius` [n] m; `centre` [p, 3] m and `radius` [p] m of the
     sub-spheres. **Returns:** the height.

@@ -56,8 +56,8 @@ def compare(case_file: Path, count: int, seed: int, is_quick: bool) -> Found:
     for name, friction in show_progress(plates, "plates"):
         ground = specify(plate.radius, POURED[name], friction, COARSE if is_quick else GRAIN)
         bed = settle(ground.specify(plate.gravity))
-        path = ground.throw(plate, np.append(times, 1.2 * times[-1]), np.zeros(2), lists)
-        motion = follow_path(end_at_stop(path), plate.gravity)
+        track = ground.throw(plate, np.append(times, 1.2 * times[-1]), np.zeros(2), lists)
+        motion = follow_path(end_at_stop(track), plate.gravity)
         path = {k: np.asarray(jax.vmap(getattr(motion, f"{k}_at"))(times)) for k in ("depth", "speed")}
         path["depth"] = path["depth"] - path["depth"][0]  # from the touch, as the law has it
         law, fitted = fit_law(plate, times, path["speed"])

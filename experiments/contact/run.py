@@ -91,7 +91,7 @@ def _fit(options: Contact, out: Path) -> Found:
             case, eqx.filter_jit(course)(values), posterior.predict(course, key=key, count=SHOWN)
         )
     else:
-        result, shown_by = pictures.dataset(case, *runs.trace(values, key)), "Motion in each run"
+        result, shown_by = pictures.dataset(case, *runs.try_fit(values, key)), "Motion in each run"
         summary["runs"] = {"of the ground": len(runs.motions) - 1, "failed": int(jnp.sum(~runs.surface.ok))}
         summary["measured"] = {name: row | runs.account(name) for name, row in summary["measured"].items()}
     figures = {"contact": pictures.draw(result, case.title, shown_by)}

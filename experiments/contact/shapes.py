@@ -24,7 +24,7 @@ from experiments.records import file_hash
 
 FLAT = 1e-3  # that a ball is flat where it touches: no law has a limit for a contact without area
 NODES = 129  # of the section of a mesh or a lander, from its lowest point to its largest section
-LEVEL = 0.1  # of its depth, over which a ledge touches: a motion's steps there are of 0.06 of it
+LEDGE = 0.1  # of its depth, over which a ledge touches: a motion's steps there are of 0.06 of it
 
 
 class Section(eqx.Module):
@@ -100,12 +100,12 @@ def _measure_legs(lander: Mapping[str, Any]) -> tuple[Float[np.ndarray, " n"], F
 def _scale(depth: Float[np.ndarray, " n"], area: Float[np.ndarray, " n"]) -> tuple[Section, float]:
     """The section through areas m² at depths m, and the radius m of the largest.
 
-    It never falls: a pit keeps the width that was pressed into it. A ledge comes within LEVEL of its depth.
+    It never falls: a pit keeps the width that was pressed into it. A ledge comes within LEDGE of its depth.
     """
     widest = int(np.argmax(area))
     radius = float(np.sqrt(area[widest] / np.pi))
-    at = np.linspace(0.0, max(depth[widest], depth[1]) / (1 - LEVEL), NODES)
-    spread = np.linspace(1 - LEVEL, 1 + LEVEL, NODES)
+    at = np.linspace(0.0, max(depth[widest], depth[1]) / (1 - LEDGE), NODES)
+    spread = np.linspace(1 - LEDGE, 1 + LEDGE, NODES)
     kept = np.maximum.accumulate(area) / area[widest]
     grown = np.maximum(np.interp(at[:, None] * spread, depth, kept).mean(axis=1), FLAT**2)
     slope = PchipInterpolator(at / radius, grown).derivative()(at / radius)

@@ -23,6 +23,7 @@ from inversion.progress import Bar
 
 RUNS, QUICK_RUNS = 3, 2  # for each term of the surface
 FRAME, LASTS = 0.1, 100.0  # of the time in which the body moves its radius: between looks, and at most
+BEYOND = 20  # looks after the last time that is read: a body comes to a soil from above, and to that time later
 NARROW = 4.0  # radii of the body: in a bed that is less wide it touches the walls
 SCATTER = 0.5  # of a grain or a spacing: of where the body comes down
 
@@ -51,7 +52,7 @@ class Runs:
         return self.measure(motion), motion.has_stopped | (motion.time[-1] > self.until)
 
     def measure(self, motion: Motion) -> dict[str, Array]:
-        """What is measured of a motion, by name. **Arguments:** `motion`."""
+        """The numbers of a motion that were measured. **Arguments:** `motion`. **Returns:** these by name."""
         found = motion.measure(self.case.times)
         return {name: found[name] for name in self.case.data.names}
 
@@ -66,7 +67,7 @@ class Runs:
             )
         frame = FRAME * body.radius / body.speed
         frames = min(self.until / frame, LASTS / FRAME)
-        times = frame * np.arange(int(frames) + 3)  # beyond the last that is read, where a motion would have ended
+        times = frame * np.arange(int(frames) + BEYOND)
         place = SCATTER * np.asarray(jax.random.normal(key, (2,)))
         return end_at_stop(ground.throw(body, times, place, self.lists))
 
@@ -87,7 +88,7 @@ class Runs:
         problem, self.surface = posed
         return problem
 
-    def trace(self, values: Mapping[str, Any], key: Array) -> tuple[dict[str, Array], dict[str, Array]]:
+    def try_fit(self, values: Mapping[str, Any], key: Array) -> tuple[dict[str, Array], dict[str, Array]]:
         """The courses of one more run, at the best fit, and of those before.
 
         **Arguments:** `values` of the fit; `key` of the place. **Returns:** both.
@@ -97,6 +98,6 @@ class Runs:
         return courses[-1], jax.tree.map(lambda *rows: np.stack(rows), *courses[:-1])
 
     def account(self, name: str) -> dict[str, float]:
-        """By how much a run scatters in a number, and what it was in the last. **Arguments:** its `name`."""
+        """The scatter of a run in a number, and its value in the last one. **Arguments:** its `name`."""
         scatter = float(self.surface.error[self.case.data.names.index(name)])
         return {"scatter of a run": scatter, "run at the fit": float(self.measure(self.motions[-1])[name])}

@@ -51,9 +51,9 @@ class Soil(eqx.Module):
     def throw(self, body: Thrown, times: np.ndarray, place: np.ndarray, lists: dict[Any, Any]) -> Track:
         """The path of a body from the surface on, until it no longer goes down. It begins a kernel's reach above.
 
-        **Arguments:** `body`; `times`, s; `place` [2] of its axis, in spacings from a corner of the cells of the soil;
-        `lists`, not needed here. **Returns:** the path. **Raises:** `ValueError` for a run that fails, and for a body
-        that falls through the kernel's reach faster than it touches.
+        **Arguments:** `body`; `times`, s, from that beginning; `place` [2] of its axis, in spacings from a corner of
+        the cells of the soil; `lists`, not needed here. **Returns:** the path. **Raises:** `ValueError` for a run that
+        fails, and for a body that falls through the kernel's reach faster than it touches.
         """
         spacing = float(self.spacing)
         bed, box = fill_box(3, 0.5 * float(self.bed_width), float(self.bed_depth), spacing)
@@ -88,6 +88,6 @@ class Soil(eqx.Module):
                 float(solid[2, 0] - now.place[2, 0]) - above,
                 -float(now.velocity[2]),
             )
-            for now in follow_fall(model, jnp.asarray(body.mass), state, times[1:] + above / np.sqrt(before))
+            for now in follow_fall(model, jnp.asarray(body.mass), state, times[1:])
         ]
         return begin_at_surface(np.array(rows).T)

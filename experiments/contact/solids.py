@@ -10,9 +10,9 @@ from jaxtyping import Float
 from difsim.mesh import TriMesh
 from difsim.mesh.distance import signed_distance
 from difsim.shape.sub_spheres import fill_with_spheres
+from experiments.beds import VACANCY
 from experiments.foot.scene import LAYERS
 
-VACANCY = 0.2  # of the sub-spheres
 THICK = 0.4  # of a plate
 
 

@@ -2,7 +2,6 @@
 friction and cohesion."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,7 +15,6 @@ from difsim import Courant, allocate
 from difsim.beds import BedSpecification, CylindricalContainer, GaussianSizes
 from difsim.beds.sizes import coarse_grained
 from difsim.beds.specification import Bed
-from difsim.body import RigidBody, RigidState
 from difsim.contact import ConstantCohesion, Regolith
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
@@ -25,6 +23,7 @@ from difsim.plot.style import BLACK
 from difsim.shape.sub_spheres import fill_with_spheres
 from difsim.stepping.marching import NeighbourList, initialise
 from difsim.stepping.running import resume
+from experiments.beds import VACANCY, build_guided, place_clump
 from experiments.beds import settle as settle_bed
 from experiments.foot import throws
 from experiments.foot.scene import GRAVITY, LAW, RADIUS, law
@@ -37,7 +36,6 @@ RANGE = 0.01  # of the attraction over the diameter
 PACKS = 0.6  # solid fraction that is expected, for densities; the bed's own is measured
 RELIEVED = 0.1  # m/s²: under what gravity the bed rests last; its weight is then some 10 Pa
 THICKNESS = 0.04  # m, of the sole
-VACANCY, LEVEL = 0.2, 1e3  # of its pebbles; its moment of inertia over that of a ball of its size
 COURANT, SKIN = 0.9, 0.1
 DEPTHS = 0, 1, 2, 4  # cm, where speeds are told
 LONGEST = 2.0  # s
@@ -71,8 +69,8 @@ def settle(diameter: float, width: float, cohesion: float, seed: int = 0, ground
 @cache
 def footpad(load: float) -> Clump:
     """A disc of `load` kg/m² as pebbles; heavy to turn, since the sole in SPH is guided too."""
-    mass, filling = load * np.pi * RADIUS**2, fill_with_spheres(cylinder(RADIUS, THICKNESS), VACANCY)
-    return Clump(RigidBody(mass, LEVEL * mass * RADIUS**2 * np.eye(3)), filling.centre, filling.radius)
+    filling = fill_with_spheres(cylinder(RADIUS, THICKNESS), VACANCY)
+    return build_guided(load * np.pi * RADIUS**2, RADIUS, filling.centre, filling.radius)
 
 
 def throw(
@@ -115,10 +113,7 @@ def place_above(
     at = np.asarray(bed.state.position)
     below = np.hypot(at[0] - place[0], at[1] - place[1]) < RADIUS
     middle = float((at[2] + np.asarray(bed.grains.radius))[below].max()) + 0.5 * THICKNESS
-    begin = RigidState((*place, middle), (0.0, 0.0, -speed), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    down = jnp.array([0.0, 0.0, -GRAVITY])
-    model = replace(bed.grains, gravity=down, clumps=(footpad(load),), clump_laws=(None,))
-    return model, model.with_clumps(bed.state, (begin,))
+    return place_clump(bed.grains, bed.state, footpad(load), (*place, middle), speed, GRAVITY)
 
 
 def judge(result: xr.Dataset) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from difsim import allocate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
 from difsim.beds.specification import Bed
 from difsim.dem import HertzMindlin
-from experiments.beds import BEDS
+from experiments.beds import BEDS, falling_state
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_codes
 from experiments.intruder.published import FRAME, GRAVITY, ROOM, SKIN, follow_ball
-from experiments.intruder.scene import ball, falling_state, harden
+from experiments.intruder.scene import ball, harden
 from experiments.variables import describe
 from inversion import Checkpoint
 from inversion.progress import Bar
@@ -40,7 +40,6 @@ RISEN = 4  # diameters of a grain, from the floor: a ball that has risen so far 
 # 0.1 s without Yade, which it lacks there.
 SEEN = {0.02: (-0.0420, 0.0), 0.024: (-0.06002, 0.00009), 0.028: (-0.0719, 0.0003), 0.04: (-0.0654, 0.0019)}
 SEEN |= {0.06: (-0.0368, 0.0054), 0.08: (-0.0122, 0.0090), 0.1: (0.0111, 0.0106)}
-
 
 AS_PUBLISHED = "as published"
 CASES = {AS_PUBLISHED: M1, "friction of grains 0.5": replace(M1, friction=0.5)}  # laws of the grains

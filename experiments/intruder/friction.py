@@ -15,13 +15,13 @@ from difsim.beds.specification import Bed
 from difsim.dem import Grains
 from difsim.dem.state import GrainsState
 from difsim.stepping.marching import NeighbourList
+from experiments.beds import falling_state
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_friction
 from experiments.intruder.scene import (
     DENSITY,
     ball,
     box_of_glass,
-    falling_state,
     place_above,
     throw_ball,
 )

@@ -13,14 +13,13 @@ from difsim.dem import Grains
 from difsim.dem.state import GrainsState
 from difsim.stepping.marching import NeighbourList
 from difsim.stepping.solution import Solution
-from experiments.beds import settle
+from experiments.beds import falling_state, settle
 from experiments.harness import Found
 from experiments.intruder.pictures import draw_published
 from experiments.intruder.scene import (
     DENSITY,
     ball,
     box_of_glass,
-    falling_state,
     place_above,
     recipe,
 )

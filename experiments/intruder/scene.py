@@ -1,7 +1,6 @@
 """A ball thrown into a bed of grains, as a function of what the grains are like, which can be differentiated."""
 
 from dataclasses import replace
-from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,12 +10,12 @@ from jaxtyping import Array, Float, Int
 from difsim import Courant, FixedSteps, Unrolled, allocate, simulate
 from difsim.beds import BedSpecification, BoxContainer, GaussianSizes
 from difsim.beds.specification import Bed
-from difsim.body import RigidBody, RigidState
+from difsim.body import RigidBody
 from difsim.dem import Clump, Grains, HertzMindlin
 from difsim.dem.state import GrainsState
 from difsim.stepping.marching import NeighbourList
 from difsim.stepping.solution import Solution
-from experiments.beds import relax
+from experiments.beds import falling_state, relax
 
 BASE = {"speed": 0.5, "friction": 0.5, "modulus": 1e7, "restitution": 0.5}  # of the impact, m/s; of grains, Pa
 DENSITY, POISSON = 2500.0, 0.25
@@ -138,10 +137,6 @@ def ball(radius: float, density: float) -> Clump:
     """A ball as one sub-sphere, of the grains' material unless it is given a law of its own."""
     mass = 4 / 3 * np.pi * density * radius**3
     return Clump(RigidBody(mass, 0.4 * mass * radius**2 * np.eye(3)), np.zeros((1, 3)), np.array([radius]))
-
-
-def falling_state(at: Float[Array, "3"], speed: Any) -> RigidState:
-    return RigidState(at, jnp.array([0.0, 0.0, -1.0]) * speed, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 def place_above(
